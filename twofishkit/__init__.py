@@ -1,0 +1,3 @@
+"""Twofish for NumPy."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,133 @@
+"""The contract between mode logic and kernels: what every backend provides.
+
+A backend is a table of plain functions, *slots*. Mode logic calls slots and never names an
+instruction set; `backend.py` chooses the table. A new backend fills in a `CipherSlots` (or a
+`GhashSlots`) and passes the same tests as all others.
+
+Rules that hold for every slot
+------------------------------
+- Arguments have been validated by the public method; slots raise nothing and check nothing.
+- ``src`` and ``dst`` are C-contiguous uint8 arrays of one length, either the same memory or
+  disjoint. ``src`` may be read-only. Slots read from ``src`` before they write the same bytes of
+  ``dst``, so that working in place is right.
+- ``iv``, ``counter``, ``offset``, ``state``, ``y`` ... are writable C-contiguous uint8[16]
+  arrays, updated in place such that a following call continues where this one stopped.
+- ``schedule`` and ``table`` are opaque: whatever ``expand_key`` or ``ghash_key`` returned.
+- Slots hold no state of their own and may run in many threads at once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+Schedule = Any
+GhashTable = Any
+
+
+@dataclass(frozen=True)
+class CipherSlots:
+    """One implementation of Twofish and of the modes built on it.
+
+    ====================  =====================================================================
+    slot                  meaning
+    ====================  =====================================================================
+    expand_key            (key uint8[16|24|32]) -> schedule
+    wipe                  (schedule): overwrite the key material that the schedule holds
+    encrypt_blocks        (schedule, src, dst): ECB, any number of whole blocks; decrypt_blocks
+    encrypt_each          (keys uint8[n, 16|24|32], src uint8[n, 16], dst uint8[n, 16]):
+                          block i under key i, key schedules made on the way; decrypt_each
+    ctr                   (schedule, counter, counter_bits, little_endian, src, dst): dst = src ^
+                          keystream, any length in bytes. counter_bits is 32, 64 or 128: the field
+                          that counts, modulo 2^counter_bits: the last bytes of the block, most
+                          significant first, or with little_endian the first bytes, least
+                          significant first. counter advances by ceil(len / 16).
+    cbc_encrypt           (schedule, iv, src, dst): whole blocks; cbc_decrypt
+    cfb_encrypt           (schedule, iv, src, dst): CFB-128, any length; a partial last block ends
+                          the message (iv is then of no further use); cfb_decrypt
+    cfb8_encrypt          (schedule, iv, src, dst): CFB-8, any length; iv is the shift register;
+                          cfb8_decrypt
+    ofb                   (schedule, iv, src, dst): any length; a partial last block ends it
+    cbc_encrypt_many      (schedule, ivs uint8[n, 16], src uint8[n, m], dst uint8[n, m]): n
+                          independent messages; cfb_encrypt_many, ofb_many (m any length). ivs
+                          are updated as in the single form.
+    cbc_mac               (schedule, state, src): state = E(state ^ block) for each whole block
+    xts_encrypt           (schedule, tweaks uint8[n, 16], src uint8[n, m], dst uint8[n, m]): n data
+                          units of m bytes, m a multiple of 16, no stealing. tweaks hold the
+                          encrypted tweaks and are left at T * alpha^(m/16); xts_decrypt
+    ocb_encrypt           (schedule, ls uint8[k, 16], offset, checksum, first, src, dst): blocks
+                          number first, first + 1, ... (from 1) of RFC 7253; ls[i] is L_i and k
+                          suffices; offset and checksum are updated; ocb_decrypt
+    ocb_hash              (schedule, ls, offset, total, first, src): RFC 7253 HASH over whole
+                          blocks; offset and total (the running sum) are updated
+    ====================  =====================================================================
+    """
+
+    name: str
+    constant_time: bool
+    expand_key: Callable[[Bytes], Schedule]
+    wipe: Callable[[Schedule], None]
+    encrypt_blocks: Callable[..., None]
+    decrypt_blocks: Callable[..., None]
+    encrypt_each: Callable[..., None]
+    decrypt_each: Callable[..., None]
+    ctr: Callable[..., None]
+    cbc_encrypt: Callable[..., None]
+    cbc_decrypt: Callable[..., None]
+    cfb_encrypt: Callable[..., None]
+    cfb_decrypt: Callable[..., None]
+    cfb8_encrypt: Callable[..., None]
+    cfb8_decrypt: Callable[..., None]
+    ofb: Callable[..., None]
+    cbc_encrypt_many: Callable[..., None]
+    cfb_encrypt_many: Callable[..., None]
+    ofb_many: Callable[..., None]
+    cbc_mac: Callable[..., None]
+    xts_encrypt: Callable[..., None]
+    xts_decrypt: Callable[..., None]
+    ocb_encrypt: Callable[..., None]
+    ocb_decrypt: Callable[..., None]
+    ocb_hash: Callable[..., None]
+
+
+@dataclass(frozen=True)
+class GhashSlots:
+    """One implementation of the universal hashes GHASH (SP 800-38D) and POLYVAL (RFC 8452).
+
+    ============  ==========================================================================
+    slot          meaning
+    ============  ==========================================================================
+    ghash_key     (h uint8[16]) -> table, for `ghash`
+    ghash         (table, y, src): y = (...((y ^ X1).H ^ X2).H ...), whole blocks X1, X2, ...
+    polyval_key   (h uint8[16]) -> table, for `polyval`
+    polyval       (table, y, src): the same in POLYVAL's field and byte order
+    ============  ==========================================================================
+    """
+
+    name: str
+    constant_time: bool
+    ghash_key: Callable[[Bytes], GhashTable]
+    ghash: Callable[..., None]
+    polyval_key: Callable[[Bytes], GhashTable]
+    polyval: Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """What serves a process: one cipher, one GHASH, one XOR, and GCM's two halves joined.
+
+    ``xor`` is (a, b, dst): dst = a ^ b for three uint8 arrays of one length; dst is a, is b, or
+    is disjoint from both.
+    ``gcm_encrypt`` is (schedule, table, counter, y, src, dst): CTR with a 32-bit big-endian
+    counter, and GHASH over the ciphertext, a partial last block padded with zeros;
+    ``gcm_decrypt`` is the inverse. They exist so that a backend can do both in one pass.
+    """
+
+    cipher: CipherSlots
+    ghash: GhashSlots
+    xor: Callable[[Bytes, Bytes, Bytes], None]
+    gcm_encrypt: Callable[..., None]
+    gcm_decrypt: Callable[..., None]
