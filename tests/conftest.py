@@ -1,0 +1,75 @@
+"""Fixtures that every test may use.
+
+``backend_name``   name of a cipher backend; the test runs once for each that this machine has
+``backend``        the same name, with that backend in force while the test runs
+``ghash_name``     name of a GHASH implementation; once for each that this machine has
+``shared_dir``     the project's shared data, beside the repository; the test is skipped without it
+
+TWOFISHKIT_TEST_BACKENDS narrows the first two to a comma-separated list, for a quick look at one.
+HYPOTHESIS_PROFILE=thorough runs the property tests twenty times as long.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Fixtures that pick a backend are function-scoped and stay in force over all examples of a test.
+_SUPPRESSED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+settings.register_profile("quick", deadline=None, max_examples=50, suppress_health_check=_SUPPRESSED)
+settings.register_profile("thorough", deadline=None, max_examples=1000, suppress_health_check=_SUPPRESSED)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def _cipher_backends() -> tuple[str, ...]:
+    from twofishkit import backend
+
+    available = backend.available()
+    wanted = os.environ.get("TWOFISHKIT_TEST_BACKENDS")
+    if not wanted:
+        return available
+    names = tuple(name.strip() for name in wanted.split(","))
+    missing = set(names) - set(available)
+    if missing:
+        raise pytest.UsageError(f"TWOFISHKIT_TEST_BACKENDS: {sorted(missing)} not among {available}")
+    return names
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test once for each backend; ask for the list only if a test wants it."""
+    if "backend_name" in metafunc.fixturenames:
+        metafunc.parametrize("backend_name", _cipher_backends(), indirect=True, scope="session")
+    if "ghash_name" in metafunc.fixturenames:
+        from twofishkit import backend
+
+        metafunc.parametrize("ghash_name", backend.available_ghash(), indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def backend_name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def ghash_name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def backend(backend_name: str) -> Iterator[str]:
+    from twofishkit import backend as backends
+
+    with backends.use(backend_name):
+        yield backend_name
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """The directory that holds ``vectors/`` with files which may not be committed here."""
+    default = Path(__file__).resolve().parents[2] / "shared"
+    directory = Path(os.environ.get("TWOFISHKIT_SHARED", default))
+    if not (directory / "vectors").is_dir():
+        pytest.skip(f"needs data that is not ours to distribute; {directory}/vectors is not there")
+    return directory
