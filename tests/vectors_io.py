@@ -11,8 +11,30 @@ VECTORS = Path(__file__).resolve().parent / "vectors"
 
 #: Fields that hold hex strings, in any of the files.
 _HEX = frozenset(
-    "key iv aad plaintext ciphertext tag pt ct input output H ghash_H ghash_input ghash_output a b result"
-    " ciphertext_last32 plaintext_first32 msg stage_input pre_xor".split()
+    [
+        "key",
+        "iv",
+        "aad",
+        "plaintext",
+        "ciphertext",
+        "tag",
+        "pt",
+        "ct",
+        "input",
+        "output",
+        "H",
+        "ghash_H",
+        "ghash_input",
+        "ghash_output",
+        "a",
+        "b",
+        "result",
+        "ciphertext_last32",
+        "plaintext_first32",
+        "msg",
+        "stage_input",
+        "pre_xor",
+    ]
 )
 
 
