@@ -1,0 +1,1 @@
+"""One file per mode of operation; the classes are exported from `twofishkit` itself."""
