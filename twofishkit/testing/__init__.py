@@ -1,0 +1,1 @@
+"""The differential-testing kit: other implementations to compare with."""
