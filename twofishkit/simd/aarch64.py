@@ -13,11 +13,11 @@ pmull(a, b, k)        aes       carry-less a[k & 1] * b[k >> 4], 128 bits; pmull
 """
 
 from llvmlite import ir
-from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from twofishkit.simd.vectors import call_llvm, u8x16, u64x2
+from twofishkit.simd.vectortypes import call_llvm, u8x16, u64x2
+from twofishkit.simd.x86 import selector_argument
 
 
 def _expect(vector, *arguments):
@@ -25,36 +25,45 @@ def _expect(vector, *arguments):
         raise TypingError(f"{vector} is needed here, not {arguments}")
 
 
-def _table_lookup(builder, args):
+def build_tbl(builder, args):
+    """tbl with the tables and then the index in ``args``."""
     return call_llvm(builder, f"llvm.aarch64.neon.tbl{len(args) - 1}.v16i8", u8x16.ir, *args)
+
+
+def build_pmull(builder, a, b, selector):
+    """pmull of the lanes of a and b that bits 0 and 4 of ``selector`` choose."""
+    index = ir.IntType(32)
+    x = builder.extract_element(a, ir.Constant(index, selector & 1))
+    y = builder.extract_element(b, ir.Constant(index, selector >> 4))
+    return builder.bitcast(call_llvm(builder, "llvm.aarch64.neon.pmull64", u8x16.ir, x, y), u64x2.ir)
 
 
 @intrinsic
 def tbl1(typingctx, t0, index):
     """Byte i is t0[index[i]], or 0 where the index exceeds 15."""
     _expect(u8x16, t0, index)
-    return u8x16(t0, index), lambda context, builder, sig, args: _table_lookup(builder, args)
+    return u8x16(t0, index), lambda context, builder, sig, args: build_tbl(builder, args)
 
 
 @intrinsic
 def tbl2(typingctx, t0, t1, index):
     """Byte i is (t0 ++ t1)[index[i]], or 0 where the index exceeds 31."""
     _expect(u8x16, t0, t1, index)
-    return u8x16(t0, t1, index), lambda context, builder, sig, args: _table_lookup(builder, args)
+    return u8x16(t0, t1, index), lambda context, builder, sig, args: build_tbl(builder, args)
 
 
 @intrinsic
 def tbl3(typingctx, t0, t1, t2, index):
     """Byte i is (t0 ++ t1 ++ t2)[index[i]], or 0 where the index exceeds 47."""
     _expect(u8x16, t0, t1, t2, index)
-    return u8x16(t0, t1, t2, index), lambda context, builder, sig, args: _table_lookup(builder, args)
+    return u8x16(t0, t1, t2, index), lambda context, builder, sig, args: build_tbl(builder, args)
 
 
 @intrinsic
 def tbl4(typingctx, t0, t1, t2, t3, index):
     """Byte i is (t0 ++ t1 ++ t2 ++ t3)[index[i]], or 0 where the index exceeds 63."""
     _expect(u8x16, t0, t1, t2, t3, index)
-    return u8x16(t0, t1, t2, t3, index), lambda context, builder, sig, args: _table_lookup(builder, args)
+    return u8x16(t0, t1, t2, t3, index), lambda context, builder, sig, args: build_tbl(builder, args)
 
 
 @intrinsic(prefer_literal=True)
@@ -64,17 +73,7 @@ def pmull(typingctx, a, b, halves):
     ``halves`` is a literal: bit 0 chooses the lane of a, bit 4 the lane of b, as `x86.pclmulqdq`.
     """
     _expect(u64x2, a, b)
-    if not isinstance(halves, types.IntegerLiteral) or halves.literal_value not in (0, 1, 16, 17):
-        raise TypingError("the halves must be one of the literals 0x00, 0x01, 0x10, 0x11")
-    lanes = (halves.literal_value & 1, halves.literal_value >> 4)
-
-    def codegen(context, builder, sig, args):
-        index = ir.IntType(32)
-        factors = [
-            builder.extract_element(value, ir.Constant(index, lane))
-            for value, lane in zip(args, lanes, strict=False)
-        ]
-        product = call_llvm(builder, "llvm.aarch64.neon.pmull64", u8x16.ir, *factors)
-        return builder.bitcast(product, u64x2.ir)
-
-    return u64x2(a, b, halves), codegen
+    selector = selector_argument(halves)
+    return u64x2(a, b, halves), lambda context, builder, sig, args: build_pmull(
+        builder, args[0], args[1], selector
+    )

@@ -22,13 +22,13 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from twofishkit.simd.vectors import Vector, call_llvm
+from twofishkit.simd.vectortypes import Vector, call_llvm
 
 _PSHUFB = {16: "llvm.x86.ssse3.pshuf.b.128", 32: "llvm.x86.avx2.pshuf.b", 64: "llvm.x86.avx512.pshuf.b.512"}
 _PCLMUL = {2: "llvm.x86.pclmulqdq", 4: "llvm.x86.pclmulqdq.256", 8: "llvm.x86.pclmulqdq.512"}
 
 
-def _expect(bits, sizes, *arguments):
+def expect(bits, sizes, *arguments):
     """Check that all arguments are one vector type with lanes of ``bits`` and a size in bytes listed."""
     first = arguments[0]
     if (
@@ -41,21 +41,33 @@ def _expect(bits, sizes, *arguments):
     raise TypingError(f"equal vectors of {bits}-bit lanes and {sizes} bytes are needed, not {arguments}")
 
 
+def selector_argument(halves):
+    """The halves that a carry-less product takes, from a literal argument."""
+    if isinstance(halves, types.IntegerLiteral) and halves.literal_value in (0x00, 0x01, 0x10, 0x11):
+        return halves.literal_value
+    raise TypingError("the halves must be one of the literals 0x00, 0x01, 0x10, 0x11")
+
+
+def build_pshufb(builder, table, index):
+    return call_llvm(builder, _PSHUFB[table.type.count], table.type, table, index)
+
+
+def build_pclmulqdq(builder, a, b, selector):
+    return call_llvm(builder, _PCLMUL[a.type.count], a.type, a, b, ir.Constant(ir.IntType(8), selector))
+
+
 @intrinsic
 def pshufb(typingctx, table, index):
     """Bytes of each 16-byte block of ``table`` chosen by the low four bits of ``index``, or 0 by bit 7."""
-    vector = _expect(8, (16, 32, 64), table, index)
+    vector = expect(8, (16, 32, 64), table, index)
 
-    def codegen(context, builder, sig, args):
-        return call_llvm(builder, _PSHUFB[vector.lanes], vector.ir, *args)
-
-    return vector(table, index), codegen
+    return vector(table, index), lambda context, builder, sig, args: build_pshufb(builder, *args)
 
 
 @intrinsic
 def vpermb(typingctx, table, index):
     """u8x64: byte i is table[index[i] mod 64]."""
-    vector = _expect(8, (64,), table, index)
+    vector = expect(8, (64,), table, index)
 
     def codegen(context, builder, sig, args):
         return call_llvm(builder, "llvm.x86.avx512.permvar.qi.512", vector.ir, *args)
@@ -66,7 +78,7 @@ def vpermb(typingctx, table, index):
 @intrinsic
 def vpermi2b(typingctx, low, index, high):
     """u8x64: byte i is (low ++ high)[index[i] mod 128]."""
-    vector = _expect(8, (64,), low, index, high)
+    vector = expect(8, (64,), low, index, high)
 
     def codegen(context, builder, sig, args):
         return call_llvm(builder, "llvm.x86.avx512.vpermi2var.qi.512", vector.ir, *args)
@@ -80,7 +92,7 @@ def gf2p8affineqb(typingctx, value, matrix):
 
     Both are byte vectors. Row i, which gives bit i of the result, is byte 7 - i of the 64-bit lane.
     """
-    vector = _expect(8, (16, 32, 64), value, matrix)
+    vector = expect(8, (16, 32, 64), value, matrix)
 
     def codegen(context, builder, sig, args):
         name = f"llvm.x86.vgf2p8affineqb.{8 * vector.n_bytes}"
@@ -95,12 +107,10 @@ def pclmulqdq(typingctx, a, b, halves):
 
     ``halves`` is a literal: bit 0 chooses the half of a, bit 4 the half of b (0x00, 0x01, 0x10, 0x11).
     """
-    vector = _expect(64, (16, 32, 64), a, b)
-    if not isinstance(halves, types.IntegerLiteral) or halves.literal_value not in (0, 1, 16, 17):
-        raise TypingError("the halves must be one of the literals 0x00, 0x01, 0x10, 0x11")
+    vector = expect(64, (16, 32, 64), a, b)
+    selector = selector_argument(halves)
 
     def codegen(context, builder, sig, args):
-        selector = ir.Constant(ir.IntType(8), halves.literal_value)
-        return call_llvm(builder, _PCLMUL[vector.lanes], vector.ir, args[0], args[1], selector)
+        return build_pclmulqdq(builder, args[0], args[1], selector)
 
     return vector(a, b, halves), codegen
