@@ -10,32 +10,13 @@ from typing import Any
 VECTORS = Path(__file__).resolve().parent / "vectors"
 
 #: Fields that hold hex strings, in any of the files.
-_HEX = frozenset(
-    [
-        "key",
-        "iv",
-        "aad",
-        "plaintext",
-        "ciphertext",
-        "tag",
-        "pt",
-        "ct",
-        "input",
-        "output",
-        "H",
-        "ghash_H",
-        "ghash_input",
-        "ghash_output",
-        "a",
-        "b",
-        "result",
-        "ciphertext_last32",
-        "plaintext_first32",
-        "msg",
-        "stage_input",
-        "pre_xor",
-    ]
-)
+# fmt: off
+_HEX = frozenset((
+    "key", "iv", "aad", "plaintext", "ciphertext", "tag", "pt", "ct", "msg", "input", "output", "H",
+    "ghash_H", "ghash_input", "ghash_output", "a", "b", "result", "ciphertext_last32",
+    "plaintext_first32", "stage_input", "pre_xor",
+))
+# fmt: on
 
 
 def _decoded(record: dict[str, Any]) -> dict[str, Any]:
