@@ -1,0 +1,72 @@
+"""Block counters and masks: CTR counters, XTS tweaks, OCB offsets, as pairs of 64-bit words.
+
+A 16-byte block is held as ``(low, high)``, two uint64. For a CTR counter low and high are its value,
+whichever byte order the block has in memory; for a tweak or an offset they are its first and its
+last eight bytes, least significant byte first.
+
+The traps are the carries: a counter must carry from every byte into the next, across the two words
+too, and a counter narrower than the block must not carry into the nonce beside it.
+
+Timing: constant, except that a carry out of the low word and the counter's width may be branches.
+"""
+
+import numpy as np
+
+from twofishkit.kernels.jit import inline
+from twofishkit.kernels.words import load_u64, store_u64, swap_bytes, trailing_zeros
+
+_ONE = np.uint64(1)
+_LOW_32 = np.uint64(0xFFFFFFFF)
+_XTS_FEEDBACK = np.uint64(0x87)  # x^128 = x^7 + x^2 + x + 1
+
+
+@inline
+def load_counter(block, little_endian):
+    """The value (low, high) of the counter block uint8[16]."""
+    first, last = load_u64(block, 0), load_u64(block, 8)
+    if little_endian:
+        return first, last
+    return swap_bytes(last), swap_bytes(first)
+
+
+@inline
+def store_counter(memory, offset, low, high, little_endian):
+    """Write the counter (low, high) as a block, at any byte offset of any array."""
+    if little_endian:
+        store_u64(memory, offset, low)
+        store_u64(memory, offset + 8, high)
+    else:
+        store_u64(memory, offset, swap_bytes(high))
+        store_u64(memory, offset + 8, swap_bytes(low))
+
+
+@inline
+def add_counter(low, high, n, counter_bits):
+    """(low, high) + n, of which only the low counter_bits (32, 64 or 128) count; 0 <= n < 2^63.
+
+    Source: NIST SP 800-38A, appendix B.1, the standard incrementing function.
+    """
+    total = np.uint64(low + np.uint64(n))
+    if counter_bits == 32:
+        return np.uint64((low & ~_LOW_32) | (total & _LOW_32)), high
+    if counter_bits == 128 and total < low:
+        return total, np.uint64(high + _ONE)
+    return total, high
+
+
+@inline
+def xts_double(low, high):
+    """The tweak times alpha in GF(2^128). Source: IEEE 1619-2007, 5.2."""
+    feedback = np.uint64(_XTS_FEEDBACK * (high >> np.uint64(63)))
+    carry = low >> np.uint64(63)
+    return np.uint64(np.uint64(low << _ONE) ^ feedback), np.uint64(np.uint64(high << _ONE) | carry)
+
+
+@inline
+def ocb_step(low, high, ls, block_number):
+    """Offset_i = Offset_{i-1} ^ L_{ntz(i)} for block number i >= 1; ls is uint8[k, 16].
+
+    Source: RFC 7253, section 4.2.
+    """
+    row = 16 * trailing_zeros(block_number)
+    return np.uint64(low ^ load_u64(ls, row)), np.uint64(high ^ load_u64(ls, row + 8))
