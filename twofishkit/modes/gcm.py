@@ -1,0 +1,191 @@
+"""GCM: counter mode for secrecy, GHASH for authenticity, in one pass over the data.
+
+With H = E(0) and the pre-counter block J0 made from the nonce: C = P ^ keystream from inc32(J0) on;
+tag = E(J0) ^ GHASH(pad(aad) || pad(C) || len64(aad) || len64(C)). The counter is the last 32 bits
+of its block and wraps without touching the rest, whatever J0 is.
+
+A nonce used twice under one key gives away the XOR of two plaintexts, and then H and with it the
+power to forge. An empty nonce is refused: J0 would then be 0 and E(J0) would be H itself.
+"""
+
+import struct
+
+import numpy as np
+
+from twofishkit.blocks import BlockHash, view, xor_blocks, zero_block
+from twofishkit.buffers import Bytes, Data, small
+from twofishkit.cipher import Cipher, as_cipher, describe
+from twofishkit.errors import LimitExceeded
+from twofishkit.modes import aead
+from twofishkit.modes.aead_streams import AeadDecryptor, AeadEncryptor
+
+#: 2^32 - 2 blocks: J0 and its successors must not repeat (SP 800-38D, 5.2.1.1).
+LIMIT_BYTES = (1 << 36) - 32
+
+_NONCES = range(1, 1 << 61)
+_ZERO_BLOCK = view(bytes(16))
+
+
+class GcmKey:
+    """What GCM and GMAC prepare once for a key: H in the form that the GHASH kernel wants."""
+
+    __slots__ = ("cipher", "table")
+
+    def __init__(self, cipher: Cipher) -> None:
+        self.cipher = cipher
+        h = zero_block()
+        cipher._kernels.cipher.encrypt_blocks(cipher._schedule, h, h)
+        self.table = cipher._kernels.ghash.ghash_key(h)
+        h.fill(0)
+
+    def pre_counter_block(self, nonce: bytes) -> Bytes:
+        """Return J0, a new uint8[16], for a nonce of at least one byte. Source: SP 800-38D, 7.1, 2."""
+        if len(nonce) == 12:
+            return np.frombuffer(bytearray(nonce + b"\0\0\0\1"), np.uint8)
+        y = zero_block()
+        padded = nonce + bytes(-len(nonce) % 16) + struct.pack(">QQ", 0, 8 * len(nonce))
+        self.cipher._kernels.ghash.ghash(self.table, y, view(padded))
+        return y
+
+
+class GcmMessage:
+    """One message under one nonce, block by block; satisfies `aead_streams.Message`."""
+
+    __slots__ = ("_aad_bytes", "_bytes", "_counter", "_hash", "_key", "_mask")
+
+    def __init__(self, key: GcmKey, nonce: bytes) -> None:
+        self._key = key
+        self._counter = key.pre_counter_block(nonce)
+        self._mask = zero_block()  # E(J0); the counter moves on to inc32(J0)
+        cipher = key.cipher
+        cipher._kernels.cipher.ctr(cipher._schedule, self._counter, 32, False, _ZERO_BLOCK, self._mask)
+        self._hash = BlockHash(cipher._kernels.ghash.ghash, key.table)
+        self._aad_bytes = 0
+        self._bytes = 0
+
+    def absorb_aad(self, src: Bytes) -> None:
+        """Append associated data, any length."""
+        self._hash.update(src)
+        self._aad_bytes += src.size
+
+    def absorb_ciphertext(self, src: Bytes) -> None:
+        """Append ciphertext that is not to be decrypted yet: whole blocks, or the rest."""
+        self._hash.pad()
+        self._hash.update(src)
+        self._bytes += src.size
+
+    def encrypt(self, src: Bytes, dst: Bytes) -> None:
+        """Encrypt the next whole blocks, or the rest of the message."""
+        self._hash.pad()
+        cipher = self._key.cipher
+        cipher._kernels.gcm_encrypt(
+            cipher._schedule, self._key.table, self._counter, self._hash.state, src, dst
+        )
+        self._bytes += src.size
+
+    def release(self, src: Bytes, dst: Bytes) -> None:
+        """Decrypt ciphertext that was absorbed and verified."""
+        cipher = self._key.cipher
+        cipher._kernels.cipher.ctr(cipher._schedule, self._counter, 32, False, src, dst)
+
+    def tag(self) -> bytes:
+        """Return the tag, 16 bytes, of the message so far; more may follow only if it is all AAD."""
+        state = self._hash.copy()
+        state.pad()
+        lengths = struct.pack(">QQ", 8 * self._aad_bytes, 8 * self._bytes)
+        state.update(view(lengths))
+        return xor_blocks(state.state, self._mask)
+
+    def copy(self) -> "GcmMessage":
+        """Return an independent message in the same state."""
+        twin = GcmMessage.__new__(GcmMessage)
+        twin._key = self._key
+        twin._counter = self._counter.copy()
+        twin._mask = self._mask
+        twin._hash = self._hash.copy()
+        twin._aad_bytes, twin._bytes = self._aad_bytes, self._bytes
+        return twin
+
+
+def check_nonce(nonce: Data) -> bytes:
+    """Return the nonce as bytes, or raise InvalidNonce."""
+    return small(
+        nonce, "nonce", _NONCES, "at least 1 byte; 12 is usual (an empty one would reveal the hash key)"
+    )
+
+
+class GCM:
+    """Galois/Counter Mode: authenticated encryption with associated data.
+
+    Parameters
+    ----------
+    key : bytes-like of 16, 24 or 32 bytes, or a Twofish
+    tag_length : int
+        12 to 16 bytes; tags of any other length are refused.
+
+    Raises
+    ------
+    InvalidKey, InvalidParameter
+
+    Notes
+    -----
+    Nonces have one byte or more; 12 bytes is usual and fastest. Random ones must have at least 12
+    bytes, for no more than 2^32 messages under one key. A message has at most 2^36 - 32 bytes.
+
+    Source: NIST SP 800-38D.
+
+    Examples
+    --------
+    >>> gcm = GCM(bytes(32))
+    >>> blob = gcm.encrypt(b"unique nonce", b"secret", b"header")
+    >>> gcm.decrypt(b"unique nonce", blob, b"header")
+    b'secret'
+    """
+
+    __slots__ = ("_key", "tag_length")
+
+    _tag_first = False
+
+    def __init__(self, key: Data | Cipher, tag_length: int = 16) -> None:
+        self.tag_length = aead.check_tag_length(tag_length, range(12, 17), "GCM")
+        self._key = GcmKey(as_cipher(key))
+
+    encrypt = aead.encrypt
+    decrypt = aead.decrypt
+    encrypt_detached = aead.encrypt_detached
+    decrypt_detached = aead.decrypt_detached
+
+    def encryptor(self, nonce: Data, aad: Data = b"") -> AeadEncryptor:
+        """Return a context that encrypts one message chunk by chunk."""
+        checked = self._check_nonce(nonce)
+        return AeadEncryptor(self, checked, GcmMessage(self._key, checked), aad)
+
+    def decryptor(self, nonce: Data, aad: Data = b"") -> AeadDecryptor:
+        """Return a context that collects one message and decrypts it once its tag is verified."""
+        return AeadDecryptor(self, nonce, aad)
+
+    def _check_nonce(self, nonce: Data) -> bytes:
+        return check_nonce(nonce)
+
+    def _check_length(self, n: int, nonce: bytes) -> None:
+        if n > LIMIT_BYTES:
+            raise LimitExceeded(f"the message has {n} bytes; GCM allows 2^36 - 32 under one nonce")
+
+    def _check_aad(self, aad: Data) -> Bytes:
+        return aead.check_aad(aad)
+
+    def _seal(self, nonce: bytes, aad: Bytes, src: Bytes, dst: Bytes) -> bytes:
+        message = GcmMessage(self._key, nonce)
+        message.absorb_aad(aad)
+        message.encrypt(src, dst)
+        return message.tag()[: self.tag_length]
+
+    def _open(self, nonce: bytes, aad: Bytes, src: Bytes, tag: bytes, dst: Bytes, fresh: bool) -> None:
+        message = GcmMessage(self._key, nonce)
+        message.absorb_aad(aad)
+        message.absorb_ciphertext(src)
+        aead.check_tag(message.tag(), tag)
+        message.release(src, dst)
+
+    def __repr__(self) -> str:
+        return f"GCM({describe(self._key.cipher)}, tag_length={self.tag_length})"
