@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from twofishkit.slots import Bytes, CipherSlots, GhashSlots
+from twofishkit.slots import Bytes, CipherSlots, GhashSlots, Kernels
 
 #: Blocks handed to the block function at a time: what `vectorised` digests best.
 PIECE_BLOCKS = 8192
@@ -98,6 +98,12 @@ def compose_gcm(cipher: CipherSlots, ghash: GhashSlots) -> tuple[Callable[..., N
             ctr(schedule, counter, 32, False, src[piece], dst[piece])
 
     return gcm_encrypt, gcm_decrypt
+
+
+def join(cipher: CipherSlots, ghash: GhashSlots, xor: Callable[[Bytes, Bytes, Bytes], None]) -> Kernels:
+    """A cipher, a GHASH and an XOR as `Kernels`, with GCM composed of the first two."""
+    gcm_encrypt, gcm_decrypt = compose_gcm(cipher, ghash)
+    return Kernels(cipher, ghash, xor, gcm_encrypt, gcm_decrypt)
 
 
 def xor(a: Bytes, b: Bytes, dst: Bytes) -> None:

@@ -86,7 +86,7 @@ def cache_directory():
         probe.unlink()
     except (OSError, RuntimeError) as error:
         warnings.warn(
-            f"twofishkit compiles its kernels anew in each process, since it has no cache directory ({error});"
+            f"twofishkit compiles its kernels anew in each process, having no cache directory ({error});"
             " set TWOFISHKIT_CACHE_DIR to a private, writable directory",
             RuntimeWarning,
             stacklevel=2,

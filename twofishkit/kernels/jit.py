@@ -8,9 +8,20 @@ Kernels are module-level functions. A kernel that closes over a dispatcher or an
 miss the cache in every process and leave a file behind each time.
 """
 
+import os
+import threading
+
 from numba import njit
 
 from twofishkit.kernels.cache import attach
+
+# Held while a kernel compiles and while the process forks: a child that inherited Numba's or LLVM's
+# own locks in the middle of a compilation could never compile anything itself.
+_compiling = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_compiling.acquire, after_in_parent=_compiling.release, after_in_child=_compiling.release
+    )
 
 
 class Kernel:
@@ -29,11 +40,14 @@ class Kernel:
         self._entry = None
 
     def compile(self):
-        """Compile or load from the cache now; return the entry point."""
+        """Compile or load from the cache now; return the entry point.
+
+        With NUMBA_DISABLE_JIT the Python function itself serves, where it uses no intrinsics.
+        """
         if self._entry is None:
-            self.dispatcher.compile(self.signature)
-            (overload,) = self.dispatcher.overloads.values()
-            self._entry = overload.entry_point
+            with _compiling:
+                compile_now = getattr(self.dispatcher, "compile", None)
+                self._entry = compile_now(self.signature) if compile_now else self.dispatcher
         return self._entry
 
     def __call__(self, *args):
