@@ -1,0 +1,320 @@
+"""Several named arrays in one file: savez, loadz, and Archive, which opens members one by one.
+
+    header (kind archive) || sealed directory || chunks of member 0 || chunks of member 1 || ...
+
+The directory is an ordinary sealed message. For each member it holds the name, a header of its own
+(dtype, shape, ...) and the salt and commitment of its chunks, so a member can be neither dropped nor
+exchanged, not even for one of the same name from another archive under the same key; names, dtypes and
+shapes are encrypted. The context of a member's chunks is the archive's header and salt, then the name and
+the member's header: chunks of one member open nowhere else. Where a member's chunks begin follows from the
+lengths of those before it, so nothing can overlap.
+"""
+
+import functools
+import io
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from twofishkit.errors import FormatError, InvalidParameter, StateError, UnsupportedType
+from twofishkit.sealed import arrays, container, files, header, keys, payload, pipes, stream
+from twofishkit.sealed.aead import TWOFISH_256_GCM
+from twofishkit.sealed.files import Path
+from twofishkit.sealed.header import Header
+from twofishkit.sealed.stream import ChunkedMessage
+
+if TYPE_CHECKING:
+    from twofishkit.buffers import Data
+
+MAX_NAME_BYTES = 1024
+MAX_MEMBERS = 65535
+MAX_DIRECTORY_BYTES = 1 << 28
+
+_COUNT = struct.Struct("<I")
+_NAME = struct.Struct("<H")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One array of an archive: its name, header, salt and commitment, and where its chunks are."""
+
+    name: str
+    header: Header
+    prefix: bytes
+    offset: int = 0
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Length of its sealed chunks."""
+        assert self.header.payload_bytes is not None
+        return stream.sealed_length(self.header.payload_bytes, container.TAG_BYTES) - stream.PREFIX_BYTES
+
+
+def _context(archive_header: Header, archive_salt: bytes, name: bytes, member_header: Header) -> bytes:
+    return b"".join(
+        (archive_header.encoded, archive_salt, _NAME.pack(len(name)), name, member_header.encoded)
+    )
+
+
+def _encode_name(name: str) -> bytes:
+    if not isinstance(name, str):
+        raise UnsupportedType(f"names of arrays must be str, and one is of type {type(name).__name__}")
+    try:
+        encoded = name.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidParameter(f"the name {name!a} has no UTF-8 form") from None
+    if not 1 <= len(encoded) <= MAX_NAME_BYTES:
+        raise InvalidParameter(f"a name of {len(encoded)} bytes; names have 1 to {MAX_NAME_BYTES}")
+    return encoded
+
+
+def savez(
+    path: Path,
+    arrays: "Mapping[str, Data] | None" = None,
+    /,
+    *,
+    key: "Data | None" = None,
+    passphrase: str | bytes | None = None,
+    metadata: dict[str, Any] | None = None,
+    **named: "Data",
+) -> None:
+    """Seal several named arrays into one file, atomically.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Replaced if it exists; written as by `save`.
+    arrays : mapping of str to array, optional
+        For names that cannot be keyword arguments.
+    key, passphrase, metadata
+        As for `seal`. The metadata is public; names, dtypes and shapes are not.
+    **named : ndarray or bytes-like
+
+    Raises
+    ------
+    InvalidParameter
+        If a name is given twice, is empty or too long; otherwise as `seal`.
+    InvalidKey, UnsupportedType, OSError
+        As `save`.
+    """
+    source = keys.new_source(key, passphrase)
+    twice = sorted(set(arrays or ()) & set(named))
+    if twice:
+        raise InvalidParameter(f"the name {twice[0]!a} is given twice")
+    contents = [
+        (_encode_name(name), payload.of(value, f"array {name!a}"))
+        for name, value in {**(arrays or {}), **named}.items()
+    ]
+    if len(contents) > MAX_MEMBERS:
+        raise InvalidParameter(f"{len(contents)} arrays; an archive holds up to {MAX_MEMBERS}")
+    headers = [header.build(**content.fields) for _, content in contents]
+    size = _COUNT.size + sum(
+        _NAME.size + len(name) + len(inner.encoded) + stream.PREFIX_BYTES
+        for (name, _), inner in zip(contents, headers, strict=True)
+    )
+    sealing = container.begin({"kind": "archive", "payload_bytes": size}, source, metadata)
+    with files.replace(path) as file:
+        _write(file, sealing, contents, headers)
+
+
+def _write(
+    file: IO[bytes],
+    sealing: container.Sealing,
+    contents: list[tuple[bytes, payload.Payload]],
+    headers: list[Header],
+) -> None:
+    sink = functools.partial(files.write_all, file)
+    salt = sealing.message.prefix[: stream.SALT_BYTES]
+    contexts = [
+        _context(sealing.header, salt, name, inner)
+        for (name, _), inner in zip(contents, headers, strict=True)
+    ]
+    prefixes = [stream.new_prefix(TWOFISH_256_GCM, sealing.input_key, context) for context in contexts]
+    directory = _COUNT.pack(len(contents)) + b"".join(
+        _NAME.pack(len(name)) + name + inner.encoded + prefix
+        for (name, _), inner, prefix in zip(contents, headers, prefixes, strict=True)
+    )
+    sink(sealing.start)
+    _seal(sealing.message, [np.frombuffer(directory, np.uint8)], sink)
+    for (_, content), context, prefix in zip(contents, contexts, prefixes, strict=True):
+        message = ChunkedMessage.resume(TWOFISH_256_GCM, sealing.input_key, context, prefix)
+        _seal(message, content.pieces(), sink)
+
+
+def _seal(message: ChunkedMessage, pieces: Any, sink: Any) -> None:
+    sealer = pipes.Sealer(message, sink)
+    for piece in pieces:
+        sealer.write(piece)
+    sealer.finish()
+
+
+def loadz(path: Path, key: "Data | None" = None, *, passphrase: str | bytes | None = None) -> dict[str, Any]:
+    """Verify and decrypt all arrays of a file that `savez` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+    key, passphrase
+        Whichever it was sealed with.
+
+    Returns
+    -------
+    dict of str to ndarray or bytes
+        In the order in which they were saved.
+
+    Raises
+    ------
+    WrongKey, InvalidTag, FormatError, OSError
+        As `load`; nothing is returned if any member fails.
+    """
+    with Archive(path, key, passphrase=passphrase) as archive:
+        return {name: archive.read(name) for name in archive}
+
+
+class Archive:
+    """An open archive: its directory is verified, its members are read one by one, by name.
+
+    Parameters
+    ----------
+    path : str or path-like
+    key, passphrase
+        Whichever it was sealed with.
+
+    Attributes
+    ----------
+    header : Header
+        The archive's own, with the metadata.
+
+    Raises
+    ------
+    WrongKey, InvalidTag, FormatError, OSError
+        As `load`.
+    """
+
+    def __init__(
+        self, path: Path, key: "Data | None" = None, *, passphrase: str | bytes | None = None
+    ) -> None:
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115  (closed by close)
+        try:
+            self._open(key, passphrase)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _open(self, key: Any, passphrase: Any) -> None:
+        fill = functools.partial(files.fill, self._file)
+        total = arrays.regular_size(self._file)
+        self.header = container.read_header(fill)
+        source = keys.matching_source(self.header.scrypt, key, passphrase)
+        if self.header.kind != "archive":
+            raise FormatError("this holds a single array or bytes; open it with load")
+        size = self.header.payload_bytes
+        assert size is not None
+        if size > MAX_DIRECTORY_BYTES:
+            raise FormatError(f"a directory of {size} bytes; the limit is {MAX_DIRECTORY_BYTES}")
+        first = len(self.header.encoded) + stream.sealed_length(size, container.TAG_BYTES)
+        if total < first:
+            raise FormatError("truncated within the directory of the archive")
+        message, self._input_key = container.resume(self.header, fill, source)
+        self._salt = message.prefix[: stream.SALT_BYTES]
+        directory = np.empty(size, np.uint8)
+        pipes.open_into(message, fill, directory)
+        message.wipe()
+        self._members = {member.name: member for member in _members(directory.tobytes(), first)}
+        end = max((member.offset + member.chunk_bytes for member in self._members.values()), default=first)
+        container.check_total(total, end)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._members
+
+    def __repr__(self) -> str:
+        return f"<Archive of {len(self._members)} members>"
+
+    def member(self, name: str) -> Member:
+        """What the directory says of a member."""
+        try:
+            return self._members[name]
+        except KeyError:
+            raise InvalidParameter(
+                f"no member {name!a}; there are {', '.join(map(ascii, self._members))}"
+            ) from None
+
+    def message(self, name: str) -> ChunkedMessage:
+        """A member's chunks, which begin at ``member(name).offset``; its key has been verified."""
+        member = self.member(name)
+        context = _context(self.header, self._salt, name.encode("utf-8"), member.header)
+        return ChunkedMessage.resume(TWOFISH_256_GCM, self._input_key, context, member.prefix)
+
+    def read(self, name: str) -> Any:
+        """Verify and decrypt one member.
+
+        Raises
+        ------
+        InvalidTag, FormatError
+            If it was altered or cut. Other members may be sound nevertheless.
+        InvalidParameter
+            If there is no such member.
+        StateError
+            If the archive has been closed.
+        """
+        if self._file.closed:
+            raise StateError("the archive has been closed")
+        member = self.member(name)
+        message = self.message(name)
+        assert member.header.payload_bytes is not None
+        out, finish = payload.empty_like(member.header, member.header.payload_bytes)
+        self._file.seek(member.offset, io.SEEK_SET)
+        pipes.open_into(message, functools.partial(files.fill, self._file), out)
+        message.wipe()
+        return finish()
+
+    def close(self) -> None:
+        """Close the file; of no further use."""
+        self._file.close()
+
+    def __enter__(self) -> "Archive":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _members(directory: bytes, first: int) -> Iterator[Member]:
+    """The members in a verified directory; first is where the chunks of the first begin."""
+    offset = first
+    position = _COUNT.size
+    names: set[str] = set()
+    try:
+        (count,) = _COUNT.unpack_from(directory)
+        for _ in range(count):
+            (n,) = _NAME.unpack_from(directory, position)
+            position += _NAME.size
+            name = directory[position : position + n].decode("utf-8")
+            position += n
+            n = header.length(directory[position : position + header.START_BYTES])
+            inner = header.parse(directory[position : position + n])
+            position += n
+            prefix = directory[position : position + stream.PREFIX_BYTES]
+            position += stream.PREFIX_BYTES
+            if name in names or inner.kind == "archive" or inner.scrypt or inner.payload_bytes is None:
+                raise FormatError(f"the directory of the archive has an impossible member {name!a}")
+            names.add(name)
+            member = Member(name, inner, prefix, offset)
+            offset += member.chunk_bytes
+            yield member
+    except (struct.error, UnicodeDecodeError):
+        raise FormatError("the directory of the archive is malformed") from None
+    if position != len(directory):
+        raise FormatError("the directory of the archive does not add up to its length")
