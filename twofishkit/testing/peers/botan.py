@@ -81,7 +81,9 @@ class Botan:
     def find(cls) -> Self | None:
         # Botan 3.N.x is libbotan-3.so.N.
         newest_first = tuple(f"libbotan-3.so.{minor}" for minor in range(19, -1, -1))
-        library = load("botan", (*newest_first, "libbotan-2.so.19", "libbotan-2.so.17"), ("botan-3", "botan-2"))
+        library = load(
+            "botan", (*newest_first, "libbotan-2.so.19", "libbotan-2.so.17"), ("botan-3", "botan-2")
+        )
         return None if library is None else cls(library)
 
     def supports(self, mode: str, key_bits: int) -> bool:

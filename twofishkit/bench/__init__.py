@@ -1,0 +1,1 @@
+"""``python -m twofishkit bench``: how fast, beside what else this machine has."""
