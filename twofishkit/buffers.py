@@ -31,10 +31,10 @@ from twofishkit.errors import InvalidBuffer, InvalidNonce, TwofishKitError, Unsu
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-    #: Anything that `as_bytes` accepts; NumPy arrays are buffers to type checkers.
-    Data: TypeAlias = ReadableBuffer | np.generic[Any]
+    #: Anything that `as_bytes` accepts.
+    Data: TypeAlias = ReadableBuffer | npt.NDArray[Any] | np.generic[Any]
     #: Anything that ``out=`` accepts.
-    Out: TypeAlias = WriteableBuffer | None
+    Out: TypeAlias = WriteableBuffer | npt.NDArray[Any] | None
 else:
     Data: TypeAlias = Any
     Out: TypeAlias = Any
@@ -53,6 +53,8 @@ _U8 = np.dtype(np.uint8)
 def _memoryview(data: Any, name: str) -> memoryview:
     """A memoryview of a bytes-like object that is not an array; the place of all type errors."""
     try:
+        if isinstance(data, str):  # NumPy's str_ would offer its UCS-4 buffer
+            raise TypeError
         view = memoryview(data)
     except TypeError:
         kind = type(data).__name__
