@@ -15,8 +15,9 @@ import sys
 
 import llvmlite.binding as llvm
 import numba
-from numba import njit
 from numba.core import codegen
+
+from twofishkit.kernels.jit import kernel
 
 #: What every processor of an architecture has.
 _BASELINE = {"x86-64": frozenset({"sse2"}), "aarch64": frozenset({"neon"})}
@@ -88,19 +89,21 @@ def describe():
 
 
 def obstacle():
-    """Why Numba cannot serve in this process, or None: compiles and runs one tiny function.
+    """Why Numba cannot serve in this process, or None: compiles (or loads) and runs one tiny function.
 
     The exception, if any, may be of every kind: a broken installation fails in many ways.
     """
     if numba.config.DISABLE_JIT:
         return "NUMBA_DISABLE_JIT is set"
     try:
-        if njit(nogil=True)(_tiny).compile("i8(i8)")(41) == 42:
+        if successor(41) == 42:
             return None
     except Exception as error:
         return f"numba {numba.__version__} cannot compile: {type(error).__name__}: {error}"
     return f"numba {numba.__version__} compiles wrong code"
 
 
-def _tiny(x):
+@kernel("i8(i8)")
+def successor(x):
+    """x + 1: the probe of `obstacle`."""
     return x + 1
