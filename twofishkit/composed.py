@@ -222,7 +222,8 @@ def _chained(encrypt: BlockFunction, decrypt: BlockFunction) -> dict[str, Callab
             count = len(stream) - 16
             windows = np.lib.stride_tricks.sliding_window_view(stream, 16)
             iv[:] = windows[count]
-            registers = windows[:count].reshape(-1)
+            # A copy: reshaping one window alone would give a read-only view of the stream.
+            registers = windows[:count].copy().reshape(-1)
             encrypt(schedule, registers, registers)
             np.bitwise_xor(src[piece], registers[::16], out=dst[piece])
             registers.fill(0)
