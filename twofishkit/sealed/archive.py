@@ -271,8 +271,7 @@ class Archive:
             raise StateError("the archive has been closed")
         member = self.member(name)
         message = self.message(name)
-        assert member.header.payload_bytes is not None
-        out, finish = payload.empty_like(member.header, member.header.payload_bytes)
+        out, finish = payload.empty_like(member.header)
         self._file.seek(member.offset, io.SEEK_SET)
         pipes.open_into(message, functools.partial(files.fill, self._file), out)
         message.wipe()

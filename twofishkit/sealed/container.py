@@ -70,8 +70,8 @@ def resume(description: Header, fill: Fill, source: keys.KeySource) -> tuple[Chu
     return ChunkedMessage.resume(TWOFISH_256_GCM, input_key, description.encoded, prefix), input_key
 
 
-def payload_length(description: Header, total: int) -> int:
-    """Length of the payload of a container of ``total`` bytes, header included.
+def complete(description: Header, total: int) -> Header:
+    """The header of a container of ``total`` bytes, header included, with no length left unknown.
 
     Raises
     ------
@@ -79,13 +79,13 @@ def payload_length(description: Header, total: int) -> int:
         If the total is not what the header promises: something was cut off or added.
     """
     sealed = total - len(description.encoded)
-    if description.payload_bytes is None:
-        return stream.message_length(sealed, TAG_BYTES)
     promised = description.payload_bytes
+    if promised is None:
+        return header.with_length(description, stream.message_length(sealed, TAG_BYTES))
     if promised >= stream.MAX_CHUNKS * stream.CHUNK_BYTES:
         raise FormatError(f"a payload of {promised} bytes, beyond what the format can hold")
     check_total(sealed, stream.sealed_length(promised, TAG_BYTES))
-    return promised
+    return description
 
 
 def check_total(given: int, promised: int) -> None:

@@ -8,6 +8,7 @@ A header is hostile until the commitment has been checked: it is read in bounded
 compared with each other before anything of that size is allocated, and every byte is accounted for.
 """
 
+import dataclasses
 import json
 import math
 import struct
@@ -53,13 +54,13 @@ class Header:
     ----------
     kind : "bytes", "array" or "archive"
     payload_bytes : int or None
-        Length of what is sealed; None for bytes whose length was not known beforehand.
+        Length of what is sealed; None if it was not known beforehand, and follows from the whole.
     scrypt : Scrypt or None
         How a passphrase gives the key; None if sealed with a raw key.
     dtype : numpy.dtype or None
         Of an array.
     shape : tuple of int
-        Of an array; () otherwise.
+        Of an array; () otherwise. The first is -1 if the length was not known beforehand.
     order : "C" or "F"
         In which order the elements of an array follow each other.
     metadata : mapping
@@ -113,7 +114,7 @@ def build(
                 len(descriptor),
                 len(label),
             ),
-            struct.pack(f"<{len(shape)}Q", *shape),
+            struct.pack(f"<{len(shape)}Q", *(_UNKNOWN if n == -1 else n for n in shape)),
             descriptor,
             label,
         )
@@ -200,13 +201,14 @@ def parse(encoded: bytes) -> Header:
     shape_end = _FIXED_BYTES + 8 * ndim
     if shape_end + descriptor_bytes + metadata_bytes != n:
         raise FormatError("the parts of the header do not add up to its length")
+    dimensions = struct.unpack_from(f"<{ndim}Q", encoded, _FIXED_BYTES)
     descriptor = encoded[shape_end : shape_end + descriptor_bytes]
     header = Header(
         kind=_KINDS[kind],
         payload_bytes=None if payload == _UNKNOWN else payload,
         scrypt=_scrypt(source, log2_n, salt),
         dtype=dtypes.decode(descriptor) if descriptor else None,
-        shape=struct.unpack_from(f"<{ndim}Q", encoded, _FIXED_BYTES),
+        shape=tuple(-1 if n == _UNKNOWN else n for n in dimensions),
         order=_ORDERS[order],
         metadata=_metadata(encoded[shape_end + descriptor_bytes :]),
         encoded=encoded,
@@ -246,10 +248,33 @@ def _check_sizes(header: Header) -> None:
         if payload is None and header.kind == "archive":
             raise FormatError("an archive whose directory has no length")
         return
-    if header.dtype is None or payload is None:
-        raise FormatError("an array without a dtype or without a length")
+    if header.dtype is None:
+        raise FormatError("an array without a dtype")
+    open_ended = header.shape[:1] == (-1,)
+    sizes = header.shape[1:] if open_ended else header.shape
+    if -1 in sizes or open_ended != (payload is None) or (open_ended and header.order != "C"):
+        raise FormatError("an array of which more is unknown than the length of its first axis")
     # NumPy multiplies all dimensions but zeros: that product has to fit too.
-    if max(header.dtype.itemsize, 1) * math.prod(n for n in header.shape if n) > _MAX_PAYLOAD:
+    if max(header.dtype.itemsize, 1) * math.prod(n for n in sizes if n) > _MAX_PAYLOAD:
         raise FormatError("an array of more than 2^63 - 1 bytes")
-    if header.dtype.itemsize * math.prod(header.shape) != payload:
+    row_bytes = header.dtype.itemsize * math.prod(sizes)
+    if payload is None and row_bytes == 0:
+        raise FormatError("an array of unknown length with rows of no bytes")
+    if payload is not None and row_bytes != payload:
         raise FormatError(f"shape and dtype do not multiply to the payload's {payload} bytes")
+
+
+def with_length(header: Header, n: int) -> Header:
+    """The header with what was unknown filled in from the length of the payload.
+
+    Raises
+    ------
+    FormatError
+        If an array's payload is no whole number of its rows.
+    """
+    if header.payload_bytes is not None or header.dtype is None:
+        return dataclasses.replace(header, payload_bytes=n)
+    rows, rest = divmod(n, header.dtype.itemsize * math.prod(header.shape[1:]))
+    if rest:
+        raise FormatError(f"a payload of {n} bytes, which is no whole number of the array's rows")
+    return dataclasses.replace(header, payload_bytes=n, shape=(rows, *header.shape[1:]))

@@ -88,10 +88,11 @@ def _flat(array: npt.NDArray[Any]) -> Bytes:
     return array.reshape(-1).view(np.uint8) if array.nbytes else np.empty(0, np.uint8)
 
 
-def empty_like(description: header.Header, n: int) -> tuple[Bytes, Callable[[], Any]]:
-    """Memory for a payload of n bytes, uint8[n], and what gives the result once that is filled."""
+def empty_like(description: header.Header) -> tuple[Bytes, Callable[[], Any]]:
+    """Memory for the payload that a complete header describes, uint8[n], and what gives the result."""
+    assert description.payload_bytes is not None
     if description.dtype is None:
-        return output_like(b"", n)
+        return output_like(b"", description.payload_bytes)
     array = _new_array(description.shape, description.dtype, description.order)
     return _flat(array.T if description.order == "F" else array), lambda: array
 
