@@ -25,6 +25,8 @@ AAD_LIMIT_BYTES = (1 << 61) - 1
 #: Scratch memory of `decrypt_then_verify`; whole blocks, and 8192 of them suit every backend.
 PIECE_BYTES = 1 << 17
 
+FORGED = "authentication failed: wrong key, nonce or associated data, or the data was altered"
+
 
 class Mode(Protocol):
     """What an authenticated mode tells the shared methods; arguments of `seal` and `open` are checked."""

@@ -12,18 +12,18 @@ import struct
 
 import numpy as np
 
-from twofishkit.blocks import BlockHash, view, xor_blocks, zero_block
-from twofishkit.buffers import Bytes, Data, small
+from twofishkit.blocks import BLOCK_BYTES, BlockHash, view, xor_blocks, zero_block
+from twofishkit.buffers import Bytes, Data, Out, Result, small
 from twofishkit.cipher import Cipher, as_cipher, describe
-from twofishkit.errors import LimitExceeded
+from twofishkit.errors import InvalidTag, LimitExceeded
 from twofishkit.modes import aead
 from twofishkit.modes.aead_streams import AeadDecryptor, AeadEncryptor
+from twofishkit.modes.gcm_short import MAX_AAD_BYTES, MAX_BYTES, NONCE_BYTES, ShortMessages
 
 #: 2^32 - 2 blocks: J0 and its successors must not repeat (SP 800-38D, 5.2.1.1).
 LIMIT_BYTES = (1 << 36) - 32
 
 _NONCES = range(1, 1 << 61)
-_ZERO_BLOCK = view(bytes(16))
 
 
 class GcmKey:
@@ -38,14 +38,39 @@ class GcmKey:
         self.table = cipher._kernels.ghash.ghash_key(h)
         h.fill(0)
 
-    def pre_counter_block(self, nonce: bytes) -> Bytes:
-        """Return J0, a new uint8[16], for a nonce of at least one byte. Source: SP 800-38D, 7.1, 2."""
+    def start(self, nonce: bytes) -> tuple[Bytes, Bytes]:
+        """Return the counter block inc32(J0) and E(J0), for a nonce of at least one byte."""
         if len(nonce) == 12:
-            return np.frombuffer(bytearray(nonce + b"\0\0\0\1"), np.uint8)
-        y = zero_block()
-        padded = nonce + bytes(-len(nonce) % 16) + struct.pack(">QQ", 0, 8 * len(nonce))
-        self.cipher._kernels.ghash.ghash(self.table, y, view(padded))
-        return y
+            counter = np.frombuffer(bytearray(nonce + b"\0\0\0\1"), np.uint8)
+        else:
+            counter = zero_block()
+            padded = nonce + bytes(-len(nonce) % 16) + struct.pack(">QQ", 0, 8 * len(nonce))
+            self.cipher._kernels.ghash.ghash(self.table, counter, view(padded))
+        mask = zero_block()
+        self.crypt(counter, mask, mask)
+        return counter, mask
+
+    def crypt(self, counter: Bytes, src: Bytes, dst: Bytes) -> None:
+        """dst = src ^ keystream; the counter, its last 32 bits, moves on."""
+        cipher = self.cipher
+        cipher._kernels.cipher.ctr(cipher._schedule, counter, 32, False, src, dst)
+
+    def absorb(self, y: Bytes, src: Bytes) -> None:
+        """Append src to the GHASH state y, zeros filling its last block."""
+        ghash = self.cipher._kernels.ghash.ghash
+        whole = src.size - src.size % BLOCK_BYTES
+        if whole:
+            ghash(self.table, y, src[:whole])
+        if whole < src.size:
+            last = zero_block()
+            last[: src.size - whole] = src[whole:]
+            ghash(self.table, y, last)
+
+    def tag(self, y: Bytes, mask: Bytes, aad_bytes: int, message_bytes: int) -> bytes:
+        """Return the tag, 16 bytes; y is used up."""
+        lengths = view(struct.pack(">QQ", 8 * aad_bytes, 8 * message_bytes))
+        self.cipher._kernels.ghash.ghash(self.table, y, lengths)
+        return xor_blocks(y, mask)
 
 
 class GcmMessage:
@@ -55,11 +80,8 @@ class GcmMessage:
 
     def __init__(self, key: GcmKey, nonce: bytes) -> None:
         self._key = key
-        self._counter = key.pre_counter_block(nonce)
-        self._mask = zero_block()  # E(J0); the counter moves on to inc32(J0)
-        cipher = key.cipher
-        cipher._kernels.cipher.ctr(cipher._schedule, self._counter, 32, False, _ZERO_BLOCK, self._mask)
-        self._hash = BlockHash(cipher._kernels.ghash.ghash, key.table)
+        self._counter, self._mask = key.start(nonce)
+        self._hash = BlockHash(key.cipher._kernels.ghash.ghash, key.table)
         self._aad_bytes = 0
         self._bytes = 0
 
@@ -67,12 +89,6 @@ class GcmMessage:
         """Append associated data, any length."""
         self._hash.update(src)
         self._aad_bytes += src.size
-
-    def absorb_ciphertext(self, src: Bytes) -> None:
-        """Append ciphertext that is not to be decrypted yet: whole blocks, or the rest."""
-        self._hash.pad()
-        self._hash.update(src)
-        self._bytes += src.size
 
     def encrypt(self, src: Bytes, dst: Bytes) -> None:
         """Encrypt the next whole blocks, or the rest of the message."""
@@ -83,18 +99,11 @@ class GcmMessage:
         )
         self._bytes += src.size
 
-    def release(self, src: Bytes, dst: Bytes) -> None:
-        """Decrypt ciphertext that was absorbed and verified."""
-        cipher = self._key.cipher
-        cipher._kernels.cipher.ctr(cipher._schedule, self._counter, 32, False, src, dst)
-
     def tag(self) -> bytes:
-        """Return the tag, 16 bytes, of the message so far; more may follow only if it is all AAD."""
+        """Return the tag, 16 bytes, as if the message ended here."""
         state = self._hash.copy()
         state.pad()
-        lengths = struct.pack(">QQ", 8 * self._aad_bytes, 8 * self._bytes)
-        state.update(view(lengths))
-        return xor_blocks(state.state, self._mask)
+        return self._key.tag(state.state, self._mask, self._aad_bytes, self._bytes)
 
     def copy(self) -> "GcmMessage":
         """Return an independent message in the same state."""
@@ -142,16 +151,42 @@ class GCM:
     b'secret'
     """
 
-    __slots__ = ("_key", "tag_length")
+    __slots__ = ("_key", "_short", "tag_length")
 
     _tag_first = False
 
     def __init__(self, key: Data | Cipher, tag_length: int = 16) -> None:
         self.tag_length = aead.check_tag_length(tag_length, range(12, 17), "GCM")
         self._key = GcmKey(as_cipher(key))
+        self._short = ShortMessages(self._key.cipher, self._key.table, self.tag_length)
 
-    encrypt = aead.encrypt
-    decrypt = aead.decrypt
+    def encrypt(self, nonce: Data, data: Data, aad: Data = b"", *, out: Out = None) -> Result:
+        if (
+            type(data) is type(nonce) is type(aad) is bytes
+            and len(nonce) == NONCE_BYTES
+            and len(data) <= MAX_BYTES
+            and len(aad) <= MAX_AAD_BYTES
+            and out is None
+        ):
+            return self._short.seal(nonce, data, aad)
+        return aead.encrypt(self, nonce, data, aad, out=out)
+
+    def decrypt(self, nonce: Data, data: Data, aad: Data = b"", *, out: Out = None) -> Result:
+        if (
+            type(data) is type(nonce) is type(aad) is bytes
+            and len(nonce) == NONCE_BYTES
+            and self.tag_length <= len(data) <= MAX_BYTES
+            and len(aad) <= MAX_AAD_BYTES
+            and out is None
+        ):
+            plaintext = self._short.open(nonce, data, aad)
+            if plaintext is None:
+                raise InvalidTag(aead.FORGED)
+            return plaintext
+        return aead.decrypt(self, nonce, data, aad, out=out)
+
+    encrypt.__doc__ = aead.encrypt.__doc__
+    decrypt.__doc__ = aead.decrypt.__doc__
     encrypt_detached = aead.encrypt_detached
     decrypt_detached = aead.decrypt_detached
 
@@ -175,17 +210,22 @@ class GCM:
         return aead.check_aad(aad)
 
     def _seal(self, nonce: bytes, aad: Bytes, src: Bytes, dst: Bytes) -> bytes:
-        message = GcmMessage(self._key, nonce)
-        message.absorb_aad(aad)
-        message.encrypt(src, dst)
-        return message.tag()[: self.tag_length]
+        key = self._key
+        cipher = key.cipher
+        counter, mask = key.start(nonce)
+        y = zero_block()
+        key.absorb(y, aad)
+        cipher._kernels.gcm_encrypt(cipher._schedule, key.table, counter, y, src, dst)
+        return key.tag(y, mask, aad.size, src.size)[: self.tag_length]
 
     def _open(self, nonce: bytes, aad: Bytes, src: Bytes, tag: bytes, dst: Bytes, fresh: bool) -> None:
-        message = GcmMessage(self._key, nonce)
-        message.absorb_aad(aad)
-        message.absorb_ciphertext(src)
-        aead.check_tag(message.tag(), tag)
-        message.release(src, dst)
+        key = self._key
+        counter, mask = key.start(nonce)
+        y = zero_block()
+        key.absorb(y, aad)
+        key.absorb(y, src)
+        aead.check_tag(key.tag(y, mask, aad.size, src.size), tag)
+        key.crypt(counter, src, dst)
 
     def __repr__(self) -> str:
         return f"GCM({describe(self._key.cipher)}, tag_length={self.tag_length})"
