@@ -30,6 +30,8 @@ HAS = {
 }
 COMBINATIONS = [(peer, mode, bits) for peer, has in HAS.items() for mode in has for bits in has[mode]]
 
+#: Botan 2 calls an empty CBC ciphertext an error.
+REFUSES_NOTHING = ("botan", "cbc")
 WHOLE_BLOCKS = ("ecb", "cbc")
 TWO_KEYS = ("xts", "siv")
 IV_LENGTHS = {
@@ -96,6 +98,8 @@ def test_same_ciphertext_and_each_reads_the_other(
         lacking(f"{peer_name} {peer.version} has no {mode} with {bits}-bit keys", peer_name)
     rng = random.Random(f"{seed} {peer_name} {mode} {bits}")
     for message in messages(rng, mode, bits, backend):
+        if not message.data and (peer_name, mode) == REFUSES_NOTHING:
+            continue
         where = (
             f"TWOFISHKIT_SEED={seed}: {backend} and {peer_name} {peer.version}, {mode},"
             f" {len(message.data)} bytes, iv of {len(message.iv)}, aad of {len(message.aad)}"

@@ -150,7 +150,7 @@ def _group(mode: Mode, decrypt: bool, bits: int, size: int, backends: Sequence[s
     if mode.name == "gcm" and not decrypt and bits in (128, 256):
         cases += [
             Case(
-                f"AES by {each.name} {each.version}",
+                f"AES, {each.name} {each.version}",
                 False,
                 lambda size, each=each: each.bulk_aes_gcm(key_of(bits), scratch(size)),  # type: ignore[misc]
             )

@@ -24,8 +24,8 @@ JSON_VERSION = 1
 _PRIMITIVES = ("ghash", "xor", "keys", "short")
 #: What ``--modes`` may name.
 TASKS = (*dict.fromkeys(mode.name.split()[0] for mode in cases.MODES), *_PRIMITIVES)
-_PER_CALL_SECTIONS = ("key set-up", "short messages")
-_LABEL_WIDTH = 52
+_PER_CALL_SECTIONS = ("xor", "key set-up", "short messages")
+_LABEL_WIDTH = 60
 _SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 

@@ -140,12 +140,14 @@ class _Run:
     @classmethod
     def prepare(cls, case: Case, group: Group, plan: Plan) -> "_Run":
         """Compile, choose a size that this implementation can manage, count calls per round."""
-        size = group.size
+        size = group.size if group.whole else min(group.size, _PROBE_BYTES)
         with case.within():
-            if not group.whole and size > _PROBE_BYTES:
-                per_byte = _warm_nanoseconds(case.prepare(_PROBE_BYTES)) / _PROBE_BYTES
-                while size > _PROBE_BYTES and per_byte * size > plan.slowest_call_ns:
-                    size //= 2
+            while size < group.size:
+                spent = _warm_nanoseconds(case.prepare(size))
+                growth = min(8, plan.slowest_call_ns // spent)
+                if growth < 2:
+                    break
+                size = min(group.size, size << (growth.bit_length() - 1))
             call = case.prepare(size)
             once = _warm_nanoseconds(call)
         return cls(case, size, call, max(1, round(plan.slice_ns / once)))

@@ -43,7 +43,8 @@ def _ghash_case(name: str) -> Case:
 def xor_groups() -> Iterator[Group]:
     """``xor(a, b, out=)`` and NumPy's own."""
     for size in _XOR_SIZES:
-        yield Group("xor", "xor", 0, size, (Case("twofishkit", True, _xor), Case("numpy", False, _numpy_xor)))
+        cases = (Case("twofishkit", True, _xor), Case("numpy", False, _numpy_xor))
+        yield Group("xor", "xor", 0, size, cases, whole=True)
 
 
 def _xor(size: int) -> Call:

@@ -8,6 +8,7 @@ from typing import Any
 
 from twofishkit.bench.measure import Result
 
+_WIDTHS = (15, 15, 14, 10, 9)
 _PER_BYTE = ("nanosecs/byte", "mebibytes/sec", "cycles/byte", "auto MHz", "ratio")
 _PER_CALL = ("nanosecs/call", "calls/sec", "cycles/call", "auto MHz", "ratio")
 
@@ -47,13 +48,17 @@ def size_text(size: int) -> str:
 def head(section: str, per_call: bool, width: int) -> str:
     """The title line of a section."""
     columns = _PER_CALL if per_call else _PER_BYTE
-    return f"{section:<{width}} |" + "".join(f"{column:>15}" for column in columns)
+    return f"{section:<{width}} |" + _aligned(columns)
 
 
 def row(result: Result, per_call: bool, width: int) -> str:
     """One line: what, who, and the figures."""
     figures = _per_call(result) if per_call else _per_byte(result)
-    return f"{label(result):<{width}} |" + "".join(f"{figure:>15}" for figure in figures)
+    return f"{label(result):<{width}} |" + _aligned(figures)
+
+
+def _aligned(columns: tuple[str, ...]) -> str:
+    return "".join(f"{column:>{width}}" for column, width in zip(columns, _WIDTHS, strict=True))
 
 
 def label(result: Result) -> str:

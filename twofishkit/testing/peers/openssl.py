@@ -114,7 +114,8 @@ class CryptographyPackage:
         except ImportError:
             return None
         # "OpenSSL 4.0.0 14 Apr 2026"
-        return cls(aead, "with " + " ".join(backend.backend.openssl_version_text().split()[:2]))
+        openssl = " ".join(backend.backend.openssl_version_text().split()[:2])
+        return cls(aead, f"({openssl})")
 
     def bulk_ghash(self, buffer: npt.NDArray[np.uint8]) -> Callable[[], object]:
         gcm = self._aead.AESGCM(bytes(16))
