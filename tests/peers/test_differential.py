@@ -118,11 +118,11 @@ def test_gcm_with_every_ghash(peer_name: str, bits: int, ghash_name: str, seed: 
             one_way_and_back(peer, "gcm", message, where)
 
 
-@pytest.mark.parametrize("peer_name", ["libgcrypt", "botan", "nettle"])
-@pytest.mark.parametrize("mode", [*peers.AEADS, "cmac"])
+@pytest.mark.parametrize(
+    ("peer_name", "mode"),
+    [(peer, mode) for peer, has in HAS.items() for mode in (*peers.AEADS, "cmac") if mode in has],
+)
 def test_both_refuse_what_was_altered(peer_name: str, mode: str, backend: str, seed: int) -> None:
-    if mode not in HAS[peer_name]:
-        pytest.skip(f"{peer_name} has no {mode}")
     peer = the_peer(peer_name)
     rng = random.Random(f"{seed} {peer_name} {mode} altered")
     key = rng.randbytes(64 if mode in TWO_KEYS else 32)
