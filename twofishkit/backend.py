@@ -128,6 +128,7 @@ _GHASH_VARIABLE = "TWOFISHKIT_GHASH"
 def numba_obstacle() -> str | None:
     """Why Numba cannot compile kernels in this process, or None if it can. Imports Numba."""
     try:
+        importlib.import_module("numba")
         target = importlib.import_module("twofishkit.kernels.target")
     except ModuleNotFoundError as error:
         return f"{error.name} is not installed"
