@@ -1,0 +1,1 @@
+"""Each mode on its own: against the reference, and where other libraries went wrong."""
