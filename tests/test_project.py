@@ -67,8 +67,8 @@ def test_first_command_runs_an_example_that_works() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["array", "sealed", "loaded", "refused", "refused"]
-    assert "bit for bit" in lines[2]
+    assert [line.split()[0] for line in lines] == ["ready", "array", "sealed", "loaded", "refused", "refused"]
+    assert "bit for bit" in lines[3]
 
 
 def test_example_takes_an_array_of_ones_own(tmp_path: Path) -> None:
