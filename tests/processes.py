@@ -28,9 +28,12 @@ def joined(*scripts: str) -> str:
 
 
 def start(script: str, *flags: str, **variables: str) -> subprocess.Popen[str]:
-    """Start ``python -c script``; without other orders, warnings are errors in it."""
+    """Start ``python -c script``; without other flags, warnings are errors in it.
+
+    The package is found through PYTHONPATH alone, whatever the working directory is.
+    """
     return subprocess.Popen(
-        [sys.executable, *(flags or ("-Werror",)), "-c", textwrap.dedent(script)],
+        [sys.executable, "-P", *(flags or ("-Werror",)), "-c", textwrap.dedent(script)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
