@@ -59,6 +59,7 @@ class Row:
 
 #: Cipher implementations, best first. A name may have several rows: the first that runs serves it.
 CIPHERS = (
+    Row("permute", "twofishkit.kernels.permute"),
     Row("gather", "twofishkit.kernels.gather", constant_time=False, tables="4 KiB, key-dependent"),
     Row(
         "numpy",
@@ -80,6 +81,9 @@ CIPHERS = (
 
 #: GHASH implementations, best first.
 GHASHES = (
+    Row("vpclmul", "twofishkit.kernels.ghash_vpclmul"),
+    Row("pclmul", "twofishkit.kernels.ghash_pclmul"),
+    Row("pmull", "twofishkit.kernels.ghash_pmull"),
     Row("portable", "twofishkit.kernels.ghash", "PORTABLE"),
     Row(
         "numpy",

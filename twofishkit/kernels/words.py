@@ -1,8 +1,8 @@
 """Words in memory: loads and stores at any byte offset, rotations, scratch on the stack.
 
 Kernels see data as bytes and compute in 32- and 64-bit words. The functions here read and write
-such words anywhere in a C-contiguous array of any dtype and any number of dimensions; offsets
-count bytes from its first element. They are plain LLVM operations, so that they compile for
+such words anywhere in a C-contiguous array of any dtype and any number of dimensions, or after an
+address (intp); offsets count bytes from there. They are plain LLVM operations, so that they compile for
 every target, and an offset need not be a multiple of anything.
 
 Traps
@@ -32,13 +32,20 @@ _WIDE = ir.VectorType(_I64, 8)
 
 
 def _address(context, builder, array_type, array, offset, pointee):
-    """Pointer to ``pointee`` at ``offset`` bytes after the array's first element."""
-    data = context.make_array(array_type)(context, builder, array).data
-    byte = builder.gep(builder.bitcast(data, _I8.as_pointer()), [offset])
-    return builder.bitcast(byte, pointee.as_pointer())
+    """Pointer to ``pointee`` at ``offset`` bytes after the array's first element, or after an address."""
+    if isinstance(array_type, types.Integer):
+        data = builder.inttoptr(array, _I8.as_pointer())
+    else:
+        data = builder.bitcast(
+            context.make_array(array_type)(context, builder, array).data, _I8.as_pointer()
+        )
+    return builder.bitcast(builder.gep(data, [offset]), pointee.as_pointer())
 
 
 def _is_contiguous(array_type):
+    """Whether a type is memory that the functions here can read: a C-contiguous array, or an address."""
+    if isinstance(array_type, types.Integer):
+        return array_type == types.intp
     return isinstance(array_type, types.Array) and array_type.layout == "C"
 
 

@@ -106,7 +106,10 @@ def _make_rotate(direction):
         vector = vector_argument(value)
 
         def codegen(context, builder, sig, args):
-            count = broadcast(builder, resized(builder, args[1], n, vector.bits), vector)
+            if n == vector:
+                count = args[1]
+            else:
+                count = broadcast(builder, resized(builder, args[1], n, vector.bits), vector)
             name = f"llvm.fsh{direction}.v{vector.lanes}i{vector.bits}"
             return call_llvm(builder, name, vector.ir, args[0], args[0], count)
 
@@ -114,7 +117,7 @@ def _make_rotate(direction):
 
     rotate.__name__ = rotate.__qualname__ = f"rot{direction}"
     rotate.__doc__ = (
-        f"Every lane rotated {'left' if direction == 'l' else 'right'} by an integer number of bits."
+        f"Every lane rotated {'left' if direction == 'l' else 'right'} by an integer, or by a lane of bits."
     )
     return intrinsic(rotate)
 

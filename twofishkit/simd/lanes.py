@@ -237,3 +237,23 @@ def concat(typingctx, a, b):
     return double(a, b), lambda context, builder, sig, args: shuffled(
         builder, args[0], args[1], range(double.lanes)
     )
+
+
+@intrinsic
+def resize(typingctx, vector, a):
+    """The first lanes of ``a`` as a shorter, equal or longer vector; lanes beyond ``a`` are unspecified.
+
+    Costs no instruction.
+    """
+    result = token_argument(vector)
+    given = vector_argument(a)
+    if given.bits != result.bits:
+        raise TypingError(f"{given} and {result} differ in their lanes")
+
+    def codegen(context, builder, sig, args):
+        if given == result:
+            return args[1]
+        indices = [i if i < given.lanes else given.lanes for i in range(result.lanes)]
+        return shuffled(builder, args[1], ir.Constant(given.ir, ir.Undefined), indices)
+
+    return result(vector, a), codegen

@@ -4,7 +4,7 @@ Usage, inside jitted code (`from twofishkit.simd import vectors as v`)::
 
     v.u8x64, v.u32x16, ...          a type is also a *type token*: an argument that helpers pass on,
                                     so that one helper serves all widths
-    v.load(T, source, offset)       unaligned load; source is a 1-D C array of any integer dtype or
+    v.load(T, source, offset)       unaligned load; source is a C array of any integer dtype or
                                     an address (intp), offset is in BYTES
     v.store(target, offset, x)      the inverse; v.load_first/v.store_first(..., n) touch only the
                                     first n bytes (n = 0 ... size); v.load_masked/v.store_masked
@@ -22,6 +22,7 @@ Usage, inside jitted code (`from twofishkit.simd import vectors as v`)::
                                     v.convert(T, a) keeps the lane count: zero-extends or truncates
     v.extract(a, i)  v.insert(a, i, x)   one lane, as an unsigned integer
     v.low(a)  v.high(a)  v.concat(a, b)  halves
+    v.resize(T, a)                  the first lanes of a, or a and unspecified lanes after it
     v.shuffle(a, b, PATTERN)        lane i is (a ++ b)[PATTERN[i]]; the result has len(PATTERN) lanes
     v.shuffle_blocks(a, b, PATTERN) the same inside every 16-byte block, for any width
     v.unpack_low(a, b)  v.unpack_high(a, b)   x86 punpckl/h: interleave per 16-byte block
@@ -62,6 +63,7 @@ from twofishkit.simd.lanes import (
     low,
     n_bytes,
     n_lanes,
+    resize,
     reverse_blocks,
     shuffle,
     shuffle_blocks,
@@ -153,6 +155,7 @@ __all__ = [
     "u64x8",
     "unpack_high",
     "unpack_low",
+    "resize",
     "wipe",
     "zero",
 ]

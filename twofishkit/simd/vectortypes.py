@@ -94,12 +94,12 @@ def pattern_argument(argument):
 
 
 def check_memory(argument):
-    """Check that an argument is memory: a 1-D C-contiguous array, or an address."""
+    """Check that an argument is memory: a C-contiguous array, or an address."""
     if isinstance(argument, types.Integer):
         return
-    if isinstance(argument, types.Array) and argument.ndim == 1 and argument.layout == "C":
+    if isinstance(argument, types.Array) and argument.layout == "C":
         return
-    raise TypingError(f"an address or a one-dimensional C-contiguous array is needed here, not {argument}")
+    raise TypingError(f"an address or a C-contiguous array is needed here, not {argument}")
 
 
 # Building LLVM values -------------------------------------------------------------------------

@@ -8,7 +8,7 @@ compiled. `backend.py` decides before that, from the `REQUIRES` of the kernel's 
 function             features                meaning
 ===================  ======================  ==================================================
 pshufb(t, i)         ssse3, avx2, avx512bw   per 16-byte block: t[i & 15], or 0 where bit 7 of i
-vpermb(t, i)         avx512vbmi              u8x64: t[i & 63]
+vpermb(t, i)         avx512vbmi (+ avx512vl) u8x32, u8x64: t[i & (n - 1)]
 vpermi2b(t, i, u)    avx512vbmi              u8x64: (t ++ u)[i & 127]
 gf2p8affineqb(x, m)  gfni (+ avx, avx512f)   bytes of x times the 8x8 bit matrix in each u64 of m
 pclmulqdq(a, b, k)   pclmul, vpclmulqdq      carry-less a[k & 1] * b[k >> 4] in each 16-byte block
@@ -66,11 +66,11 @@ def pshufb(typingctx, table, index):
 
 @intrinsic
 def vpermb(typingctx, table, index):
-    """u8x64: byte i is table[index[i] mod 64]."""
-    vector = expect(8, (64,), table, index)
+    """Byte i is table[index[i] mod n], for u8x32 and u8x64 of n lanes."""
+    vector = expect(8, (32, 64), table, index)
 
     def codegen(context, builder, sig, args):
-        return call_llvm(builder, "llvm.x86.avx512.permvar.qi.512", vector.ir, *args)
+        return call_llvm(builder, f"llvm.x86.avx512.permvar.qi.{8 * vector.n_bytes}", vector.ir, *args)
 
     return vector(table, index), codegen
 

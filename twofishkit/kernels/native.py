@@ -1,0 +1,71 @@
+"""Block functions that kernels call by address, so that each mode is compiled once for all ciphers.
+
+A *core* is a jitted function ``(schedule, src, dst, n)`` of four integers: the addresses of a schedule,
+of n blocks to read and of n blocks to write (the same or disjoint memory), and n >= 0. The schedule that
+a backend makes begins with the addresses of its two cores (see `schedule_header`), and the mode kernels
+of `wide` call them from there with `encrypt` and `decrypt`. An indirect call costs about 2 ns; in return
+one set of mode kernels serves every instruction set, and a new one brings two functions.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.core.ccallback import CFunc
+from numba.extending import intrinsic
+
+from twofishkit.kernels.cache import attach
+
+_I64 = ir.IntType(64)
+_CORE = ir.FunctionType(ir.VoidType(), [_I64] * 4)
+
+#: Bytes at the start of a schedule that hold addresses: encryption's at 0, decryption's at 8.
+HEADER_BYTES = 64
+
+
+class Core:
+    """A block function compiled on first use; see the module."""
+
+    __slots__ = ("_address", "function", "name")
+
+    def __init__(self, function):
+        arguments = (types.intp,) * 4
+        self.function = CFunc(
+            function, (arguments, types.void), locals={}, options={"boundscheck": False, "nopython": True}
+        )
+        self.name = function.__name__
+        self._address = 0
+
+    @property
+    def address(self):
+        """Where the machine code starts; compiles it, or loads it from the cache, at first."""
+        if not self._address:
+            self.function.py_func = self.function.__wrapped__  # the name by which `attach` knows it
+            attach(self.function).compile()
+            self._address = self.function.address
+        return self._address
+
+    def __repr__(self):
+        return f"<Core {self.name}>"
+
+
+def core(function):
+    """Decorate a module-level function (schedule, src, dst, n) as a `Core`."""
+    return Core(function)
+
+
+def _call(slot):
+    @intrinsic
+    def call(typingctx, schedule, src, dst, n):
+        def codegen(context, builder, sig, args):
+            header = builder.inttoptr(args[0], _I64.as_pointer())
+            address = builder.load(builder.gep(header, [ir.Constant(_I64, slot)]))
+            builder.call(builder.inttoptr(address, _CORE.as_pointer()), args)
+            return context.get_dummy_value()
+
+        return types.void(types.intp, types.intp, types.intp, types.intp), codegen
+
+    return call
+
+
+#: In jitted code: ``encrypt(schedule, src, dst, n)`` calls the core named in the schedule's header.
+encrypt = _call(0)
+decrypt = _call(1)

@@ -1,0 +1,211 @@
+"""Twofish on AVX-512 byte permutes and GFNI: 64 blocks side by side, no table in memory is indexed.
+
+One round of one batch (64 blocks, 1 KiB), for each of its two g functions:
+
+1. *slice*    four dword vectors -> one vector per byte position (4 byte permutes, 4 unpacks)
+2. *S-boxes*  a 256-byte table is four registers: two `vpermi2b` on the low seven bits, a blend on bit 7.
+              Position j of A and position j - 1 of B (its rotation by 8 is a renaming) share a table.
+3. *MDS*      products by 5B and EF are one `vgf2p8affineqb` each
+4. *join*     bytes -> dwords by unpacks; then PHT, round keys and rotations on dwords
+
+A batch alone waits for its own latency (about 130 cycles a round). So up to eight batches lie in an L1
+scratch array, and each round runs over all of them before the next begins: about 88 cycles a batch
+and round. Up to 16 blocks take `permute_few` instead.
+
+Cost: 1.37 cycles per byte from 8 KiB on Zen 4, for all key sizes and both directions.
+Timing: constant; no address and no branch depends on key or data, only on the number of blocks.
+"""
+
+from twofishkit.kernels.jit import inline, kernel
+from twofishkit.kernels.native import core
+from twofishkit.kernels.permute_few import FEW, few
+from twofishkit.kernels.permute_schedule import (
+    REQUIRES,
+    SCHEDULE_BYTES,
+    SUBKEYS,
+    TABLES,
+    expand,
+    expand_into,
+    look_up,
+    mds,
+)
+from twofishkit.kernels.rounds import finish_round, join_bytes, load_batch, store_batch
+from twofishkit.kernels.wide_slots import make_slots
+from twofishkit.kernels.words import load_u32
+from twofishkit.simd import vectors as v
+
+__all__ = ["REQUIRES", "SLOTS"]
+
+BATCH = 64
+BATCHES = 8
+BATCH_BYTES = 16 * BATCH
+SCRATCH_BYTES = BATCHES * BATCH_BYTES
+
+# slice: bytes 0 (or 2) of a block of two vectors, then bytes 1 (or 3).
+BYTES_01 = v.lanes(*(4 * k + j + side for j in (0, 1) for side in (0, 16) for k in range(4)))
+BYTES_23 = v.lanes(*(4 * k + j + side for j in (2, 3) for side in (0, 16) for k in range(4)))
+
+
+@inline
+def slice_words(v0, v1, v2, v3):
+    """Four vectors of words to four of their bytes 0, 1, 2, 3; `join_bytes` is the inverse."""
+    b0, b1, b2, b3 = v.as_u8(v0), v.as_u8(v1), v.as_u8(v2), v.as_u8(v3)
+    low01, low23 = v.as_u64(v.shuffle_blocks(b0, b1, BYTES_01)), v.as_u64(v.shuffle_blocks(b2, b3, BYTES_01))
+    high01, high23 = (
+        v.as_u64(v.shuffle_blocks(b0, b1, BYTES_23)),
+        v.as_u64(v.shuffle_blocks(b2, b3, BYTES_23)),
+    )
+    return (
+        v.as_u8(v.unpack_low(low01, low23)),
+        v.as_u8(v.unpack_high(low01, low23)),
+        v.as_u8(v.unpack_low(high01, high23)),
+        v.as_u8(v.unpack_high(high01, high23)),
+    )
+
+
+@inline
+def look_up_two(schedule, j, x, y):
+    """S-box j of two vectors."""
+    at = TABLES + 256 * j
+    t0, t1 = v.load(v.u8x64, schedule, at), v.load(v.u8x64, schedule, at + 64)
+    t2, t3 = v.load(v.u8x64, schedule, at + 128), v.load(v.u8x64, schedule, at + 192)
+    return look_up(t0, t1, t2, t3, x), look_up(t0, t1, t2, t3, y)
+
+
+@inline
+def wide_round(schedule, scratch, source, target, k0, k1, decrypting):
+    """One round of one batch: the words at ``target`` change by F of those at ``source``."""
+    T = v.u32x16
+    a0, a1, a2, a3 = slice_words(
+        v.load(T, scratch, source),
+        v.load(T, scratch, source + 64),
+        v.load(T, scratch, source + 128),
+        v.load(T, scratch, source + 192),
+    )
+    b0, b1, b2, b3 = slice_words(
+        v.load(T, scratch, source + 256),
+        v.load(T, scratch, source + 320),
+        v.load(T, scratch, source + 384),
+        v.load(T, scratch, source + 448),
+    )
+    a0, b3 = look_up_two(schedule, 0, a0, b3)
+    a1, b0 = look_up_two(schedule, 1, a1, b0)
+    a2, b1 = look_up_two(schedule, 2, a2, b1)
+    a3, b2 = look_up_two(schedule, 3, a3, b2)
+    y0, y1, y2, y3 = mds(a0, a1, a2, a3)
+    z0, z1, z2, z3 = mds(b3, b0, b1, b2)
+    t0 = join_bytes(y0, y1, y2, y3)
+    t1 = join_bytes(z0, z1, z2, z3)
+    finish_round(T, scratch, target, t0, t1, k0, k1, decrypting)
+
+
+@inline
+def wide_rounds(schedule, scratch, batches, decrypting):
+    """All 16 rounds of the batches in scratch, round by round."""
+    for i in range(16):
+        r = 15 - i if decrypting else i
+        source = (r & 1) * 512
+        at = SUBKEYS + 32 + 8 * r
+        k0, k1 = v.splat(v.u32x16, load_u32(schedule, at)), v.splat(v.u32x16, load_u32(schedule, at + 4))
+        for b in range(batches):
+            wide_round(schedule, scratch + BATCH_BYTES * b, source, 512 - source, k0, k1, decrypting)
+
+
+@inline
+def copy_blocks(target, source, n):
+    """Copy n blocks, at most a batch."""
+    lane = v.iota(v.u64x8)
+    for at in range(0, 16 * n, 64):
+        mask = lane < v.splat(v.u64x8, 2 * n - (at >> 3))
+        v.store_masked(target, at, v.load_masked(v.u64x8, source, at, mask), mask)
+
+
+@inline
+def wide(schedule, scratch, padded, src, dst, n, decrypting):
+    """Cipher n blocks, 1 <= n <= BATCHES * BATCH; the last batch may be partial and runs padded."""
+    before, after = SUBKEYS, SUBKEYS + 16
+    if decrypting:
+        before, after = after, before
+    batches = (n + BATCH - 1) // BATCH
+    whole = n // BATCH
+    first = 512 if decrypting else 0
+    for b in range(whole):
+        load_batch(
+            v.u32x16, scratch + BATCH_BYTES * b, src + BATCH_BYTES * b, schedule + before, first, 512 - first
+        )
+    if whole < batches:
+        copy_blocks(padded, src + BATCH_BYTES * whole, n - BATCH * whole)
+        load_batch(v.u32x16, scratch + BATCH_BYTES * whole, padded, schedule + before, first, 512 - first)
+    wide_rounds(schedule, scratch, batches, decrypting)
+    first = 512 - first
+    for b in range(whole):
+        store_batch(
+            v.u32x16, dst + BATCH_BYTES * b, scratch + BATCH_BYTES * b, schedule + after, first, 512 - first
+        )
+    if whole < batches:
+        store_batch(v.u32x16, padded, scratch + BATCH_BYTES * whole, schedule + after, first, 512 - first)
+        copy_blocks(dst + BATCH_BYTES * whole, padded, n - BATCH * whole)
+
+
+@inline
+def cipher(schedule, src, dst, n, decrypting):
+    """Cipher any number of blocks: wide while it pays, then few."""
+    if n > FEW:
+        scratch = v.stack(SCRATCH_BYTES)
+        padded = v.stack(BATCH_BYTES)
+        while n > FEW:
+            m = min(n, BATCHES * BATCH)
+            if m % BATCH <= FEW:
+                m -= m % BATCH
+            wide(schedule, scratch, padded, src, dst, m, decrypting)
+            src, dst, n = src + 16 * m, dst + 16 * m, n - m
+        v.wipe(scratch, SCRATCH_BYTES)
+        v.wipe(padded, BATCH_BYTES)
+    few(schedule, src, dst, n, decrypting)
+
+
+@core
+def permute_encrypt(schedule, src, dst, n):
+    """dst = E(src), block by block; a core, see `native`. Timing: constant."""
+    cipher(schedule, src, dst, n, False)
+
+
+@core
+def permute_decrypt(schedule, src, dst, n):
+    """dst = D(src), block by block; a core, see `native`. Timing: constant."""
+    cipher(schedule, src, dst, n, True)
+
+
+@inline
+def each(keys, src, dst, decrypting):
+    """Block i under key i, the schedule made on the stack."""
+    schedule, scratch = v.stack(SCHEDULE_BYTES), v.stack(256)
+    n, length = keys.shape
+    for i in range(n):
+        expand(schedule, v.address(keys) + length * i, length >> 3, scratch)
+        few(schedule, v.address(src) + 16 * i, v.address(dst) + 16 * i, 1, decrypting)
+    v.wipe(schedule, SCHEDULE_BYTES)
+    v.wipe(scratch, 256)
+
+
+@kernel("void(u1[:, ::1], u1[:, ::1], u1[:, ::1])")
+def encrypt_each(keys, src, dst):
+    """dst[i] = E(src[i]) under keys[i]; keys uint8[n, 16 | 24 | 32], blocks uint8[n, 16]."""
+    each(keys, src, dst, False)
+
+
+@kernel("void(u1[:, ::1], u1[:, ::1], u1[:, ::1])")
+def decrypt_each(keys, src, dst):
+    """dst[i] = D(src[i]) under keys[i]."""
+    each(keys, src, dst, True)
+
+
+SLOTS = make_slots(
+    "permute",
+    encrypt_core=permute_encrypt,
+    decrypt_core=permute_decrypt,
+    expand_into=expand_into,
+    schedule_bytes=SCHEDULE_BYTES,
+    encrypt_each=encrypt_each,
+    decrypt_each=decrypt_each,
+)

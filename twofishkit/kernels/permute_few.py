@@ -1,0 +1,179 @@
+"""The `permute` kernels for up to 16 blocks, and so for the serial modes: short latency first.
+
+Two registers hold four or eight blocks: X = (A ..., B ...) and Y = (C ..., D ...). Each S-box is looked
+up with its bytes of A and B repeated four times; each repetition is multiplied by its own row of MDS
+(one affine instruction, whose matrix may differ from quadword to quadword), the four columns are
+added, and a byte permute puts the rows together to words.
+
+Four blocks in 32-byte vectors, eight in 64-byte vectors, or two times eight side by side: the chain
+of a round is byte permute 5, look-up 5, blend 1, affine 3, sum 2, byte permute 5, PHT 2, XOR 1,
+rotate 2 cycles, and the look-ups have to queue for the one port that does 64-byte permutes.
+
+Timing: constant.
+"""
+
+import numpy as np
+
+from twofishkit.kernels.jit import inline
+from twofishkit.kernels.permute_schedule import PAIRS, TABLES, look_up, multiplier
+from twofishkit.simd import vectors as v
+from twofishkit.simd.x86 import gf2p8affineqb, vpermb
+
+#: The most blocks that `few` takes.
+FEW = 16
+
+_COLUMNS = (
+    (0x01, 0x5B, 0xEF, 0xEF),
+    (0xEF, 0xEF, 0x5B, 0x01),
+    (0x5B, 0xEF, 0x01, 0xEF),
+    (0x5B, 0x01, 0xEF, 0x5B),
+)
+
+
+def _patterns(n):
+    """Byte patterns for n blocks (4 or 8) in vectors of 8 n bytes, one row for each use.
+
+    Rows 0-3: for each S-box j, bytes j of A and j - 1 of B (which g takes rotated by 8), four times.
+    Rows 4-7: the matrices of column j of MDS. Rows 8, 9: the words of g(A) and g(B) in the rows, twice.
+    Rows 10, 11: 1 in each word of the first half, and in each of the second: shift counts.
+    """
+    blocks = range(n)
+    index = [
+        4 * ([4 * b + j for b in blocks] + [4 * (n + b) + (j + 3) % 4 for b in blocks]) for j in range(4)
+    ]
+    column = [[byte for constant in _COLUMNS[j] for byte in n // 4 * multiplier(constant)] for j in range(4)]
+    t0 = 2 * [2 * n * row + b for b in blocks for row in range(4)]
+    counts = [n * [1, 0, 0, 0] + 4 * n * [0], 4 * n * [0] + n * [1, 0, 0, 0]]
+    return np.array([*index, *column, t0, [i + n for i in t0], *counts], np.uint8).ravel()
+
+
+PATTERNS_4, PATTERNS_8 = _patterns(4), _patterns(8)
+X_OF_4, Y_OF_4 = v.lanes(0, 4, 8, 12, 1, 5, 9, 13), v.lanes(2, 6, 10, 14, 3, 7, 11, 15)
+X_OF_8 = v.lanes(*(4 * block + word for word in (0, 1) for block in range(8)))
+Y_OF_8 = v.lanes(*(4 * block + word for word in (2, 3) for block in range(8)))
+ALL_OF_4 = v.lanes(*(block + 4 * word for block in range(4) for word in range(4)))
+LOW_OF_8 = v.lanes(*(block + 8 * word for block in range(4) for word in range(4)))
+HIGH_OF_8 = v.lanes(*(block + 8 * word for block in range(4, 8) for word in range(4)))
+
+
+@inline
+def _look_up_column(T, schedule, patterns, x, j):
+    """Column j of MDS times S-box j, for the A and B of all blocks; the four rows follow each other."""
+    size, at = v.n_bytes(T), TABLES + 256 * j
+    index = vpermb(x, v.load(T, patterns, size * j))
+    y = look_up(
+        v.load(v.u8x64, schedule, at),
+        v.load(v.u8x64, schedule, at + 64),
+        v.load(v.u8x64, schedule, at + 128),
+        v.load(v.u8x64, schedule, at + 192),
+        v.resize(v.u8x64, index),
+    )
+    return gf2p8affineqb(v.resize(T, y), v.load(T, patterns, size * (4 + j)))
+
+
+@inline
+def _round(T, schedule, patterns, x, y, subkeys, decrypting):
+    """One round: the new value of y. ``subkeys`` are the round's two, each over half a vector."""
+    size = v.n_bytes(T)
+    octets = v.as_u8(x)
+    z = (
+        _look_up_column(T, schedule, patterns, octets, 0)
+        ^ _look_up_column(T, schedule, patterns, octets, 1)
+        ^ _look_up_column(T, schedule, patterns, octets, 2)
+        ^ _look_up_column(T, schedule, patterns, octets, 3)
+    )
+    t0 = v.as_u32(vpermb(z, v.load(T, patterns, 8 * size)))
+    t1 = v.as_u32(vpermb(z, v.load(T, patterns, 9 * size)))
+    # Shifts by lane, because a select by constant lanes would become a lane-crossing shuffle.
+    in_c, in_d = v.as_u32(v.load(T, patterns, 10 * size)), v.as_u32(v.load(T, patterns, 11 * size))
+    f = (t0 + subkeys) + (t1 << in_d)
+    if decrypting:
+        return v.rotr(v.rotl(y, in_c) ^ f, in_d)
+    return v.rotr(v.rotl(y, in_d) ^ f, in_c)
+
+
+@inline
+def _pair(T, schedule, i):
+    """K[2i] over the first half of a vector, K[2i + 1] over the second."""
+    return v.as_u32(v.load(T, schedule, PAIRS + 64 * i + 32 - (v.n_bytes(T) >> 1)))
+
+
+@inline
+def _rounds(T, schedule, patterns, x, y, decrypting):
+    """Whitening and 16 rounds of the blocks in two registers."""
+    if decrypting:
+        x, y = y ^ _pair(T, schedule, 3), x ^ _pair(T, schedule, 2)
+        for r in range(15, 0, -2):
+            x = _round(T, schedule, patterns, y, x, _pair(T, schedule, 4 + r), True)
+            y = _round(T, schedule, patterns, x, y, _pair(T, schedule, 3 + r), True)
+        return x ^ _pair(T, schedule, 0), y ^ _pair(T, schedule, 1)
+    x, y = x ^ _pair(T, schedule, 0), y ^ _pair(T, schedule, 1)
+    for r in range(0, 16, 2):
+        y = _round(T, schedule, patterns, x, y, _pair(T, schedule, 4 + r), False)
+        x = _round(T, schedule, patterns, y, x, _pair(T, schedule, 5 + r), False)
+    return y ^ _pair(T, schedule, 2), x ^ _pair(T, schedule, 3)
+
+
+@inline
+def _rounds_of_two(T, schedule, patterns, x, y, u, w, decrypting):
+    """`_rounds` of (x, y) and (u, w), interleaved to hide latency."""
+    if decrypting:
+        x, y = y ^ _pair(T, schedule, 3), x ^ _pair(T, schedule, 2)
+        u, w = w ^ _pair(T, schedule, 3), u ^ _pair(T, schedule, 2)
+        for r in range(15, 0, -2):
+            x = _round(T, schedule, patterns, y, x, _pair(T, schedule, 4 + r), True)
+            u = _round(T, schedule, patterns, w, u, _pair(T, schedule, 4 + r), True)
+            y = _round(T, schedule, patterns, x, y, _pair(T, schedule, 3 + r), True)
+            w = _round(T, schedule, patterns, u, w, _pair(T, schedule, 3 + r), True)
+        k0, k1 = _pair(T, schedule, 0), _pair(T, schedule, 1)
+        return x ^ k0, y ^ k1, u ^ k0, w ^ k1
+    x, y = x ^ _pair(T, schedule, 0), y ^ _pair(T, schedule, 1)
+    u, w = u ^ _pair(T, schedule, 0), w ^ _pair(T, schedule, 1)
+    for r in range(0, 16, 2):
+        y = _round(T, schedule, patterns, x, y, _pair(T, schedule, 4 + r), False)
+        w = _round(T, schedule, patterns, u, w, _pair(T, schedule, 4 + r), False)
+        x = _round(T, schedule, patterns, y, x, _pair(T, schedule, 5 + r), False)
+        u = _round(T, schedule, patterns, w, u, _pair(T, schedule, 5 + r), False)
+    k2, k3 = _pair(T, schedule, 2), _pair(T, schedule, 3)
+    return y ^ k2, x ^ k3, w ^ k2, u ^ k3
+
+
+@inline
+def _mask(n, first):
+    """The 64-bit lanes of blocks ``first`` to ``first`` + 3 that are among the first n blocks."""
+    return v.iota(v.u64x8) < v.splat(v.u64x8, 2 * max(n - first, 0))
+
+
+@inline
+def _load_8(src, n):
+    """Up to eight blocks as X and Y."""
+    low = v.as_u32(v.load_masked(v.u64x8, src, 0, _mask(n, 0)))
+    high = v.as_u32(v.load_masked(v.u64x8, src, 64, _mask(n, 4)))
+    return v.shuffle(low, high, X_OF_8), v.shuffle(low, high, Y_OF_8)
+
+
+@inline
+def _store_8(dst, x, y, n):
+    """The inverse of `_load_8`."""
+    v.store_masked(dst, 0, v.as_u64(v.shuffle(x, y, LOW_OF_8)), _mask(n, 0))
+    v.store_masked(dst, 64, v.as_u64(v.shuffle(x, y, HIGH_OF_8)), _mask(n, 4))
+
+
+@inline
+def few(schedule, src, dst, n, decrypting):
+    """Cipher n blocks, 0 <= n <= FEW."""
+    if n > 8:
+        x, y = _load_8(src, 8)
+        u, w = _load_8(src + 128, n - 8)
+        x, y, u, w = _rounds_of_two(v.u8x64, schedule, PATTERNS_8, x, y, u, w, decrypting)
+        _store_8(dst, x, y, 8)
+        _store_8(dst + 128, u, w, n - 8)
+    elif n > 4:
+        x, y = _load_8(src, n)
+        x, y = _rounds(v.u8x64, schedule, PATTERNS_8, x, y, decrypting)
+        _store_8(dst, x, y, n)
+    elif n > 0:
+        words = v.as_u32(v.load_masked(v.u64x8, src, 0, _mask(n, 0)))
+        x, y = v.shuffle(words, words, X_OF_4), v.shuffle(words, words, Y_OF_4)
+        x, y = _rounds(v.u8x32, schedule, PATTERNS_4, x, y, decrypting)
+        v.store_masked(dst, 0, v.as_u64(v.shuffle(x, y, ALL_OF_4)), _mask(n, 0))

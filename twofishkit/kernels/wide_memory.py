@@ -1,0 +1,65 @@
+"""Moving and combining whole blocks by address: what the modes of `wide` do around the cipher.
+
+64-byte vectors throughout, which LLVM splits where the processor has shorter ones.
+
+Timing: constant; depends on lengths only.
+"""
+
+from twofishkit.kernels.jit import inline
+from twofishkit.simd import vectors as v
+
+
+@inline
+def load_block(address, offset):
+    """The 16 bytes at address + offset."""
+    return v.load(v.u64x2, address, offset)
+
+
+@inline
+def xor_blocks_with_previous(dst, work, src, first, n):
+    """dst[i] = work[i] ^ src[i - 1] for n >= 1 blocks, src[-1] being ``first``; dst may be src.
+
+    Runs from the end to the beginning: in place, src[i - 1] is still there when dst[i] is written.
+    """
+    at = 16 * n
+    while at & 48:
+        at -= 16
+        before = first if at == 0 else load_block(src, at - 16)
+        v.store(dst, at, load_block(work, at) ^ before)
+    while at > 64:
+        at -= 64
+        v.store(dst, at, v.load(v.u64x8, work, at) ^ v.load(v.u64x8, src, at - 16))
+    while at > 0:
+        at -= 16
+        before = first if at == 0 else load_block(src, at - 16)
+        v.store(dst, at, load_block(work, at) ^ before)
+
+
+@inline
+def copy_bytes(dst, src, n):
+    """dst = src for n bytes, which do not overlap."""
+    at = 0
+    while at + 64 <= n:
+        v.store(dst, at, v.load(v.u64x8, src, at))
+        at += 64
+    while at + 16 <= n:
+        v.store(dst, at, v.load(v.u64x2, src, at))
+        at += 16
+    if at < n:
+        v.store_first(dst, at, v.load_first(v.u64x2, src, at, n - at), n - at)
+
+
+@inline
+def sum_blocks(start, src, n):
+    """start ^ src[0] ^ ... ^ src[n - 1], blocks of 16 bytes."""
+    wide = v.zero(v.u64x8)
+    at, end = 0, 16 * n
+    while at + 64 <= end:
+        wide = wide ^ v.load(v.u64x8, src, at)
+        at += 64
+    half = v.low(wide) ^ v.high(wide)
+    total = start ^ v.low(half) ^ v.high(half)
+    while at < end:
+        total = total ^ load_block(src, at)
+        at += 16
+    return total
