@@ -71,7 +71,7 @@ def test_array_of_unknown_length():
         {"kind": "bytes", "payload_bytes": 8, "shape": (1,)},
         {"kind": "bytes", "payload_bytes": 8, "dtype": np.dtype("<f8")},
         {"kind": "bytes", "payload_bytes": 8, "order": "F"},
-        {"kind": "bytes", "payload_bytes": 2**63},
+        {"kind": "bytes", "payload_bytes": 2**52},
         {"kind": "archive", "payload_bytes": None},
         {"kind": "array", "payload_bytes": 1, "dtype": np.dtype("u1"), "shape": (1,) * 65},
     ],

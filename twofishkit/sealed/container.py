@@ -36,8 +36,6 @@ class Sealing:
 def begin(fields: dict[str, Any], source: keys.KeySource, metadata: dict[str, Any] | None = None) -> Sealing:
     """Start a new container; fields are the arguments of `header.build` for its content."""
     description = header.build(**fields, scrypt=source.scrypt, metadata=metadata)
-    if description.payload_bytes is not None:
-        stream.sealed_length(description.payload_bytes, TAG_BYTES)
     input_key = source.input_key()
     message = ChunkedMessage.create(TWOFISH_256_GCM, input_key, description.encoded)
     return Sealing(description, input_key, message)
@@ -82,8 +80,6 @@ def complete(description: Header, total: int) -> Header:
     promised = description.payload_bytes
     if promised is None:
         return header.with_length(description, stream.message_length(sealed, TAG_BYTES))
-    if promised >= stream.MAX_CHUNKS * stream.CHUNK_BYTES:
-        raise FormatError(f"a payload of {promised} bytes, beyond what the format can hold")
     check_total(sealed, stream.sealed_length(promised, TAG_BYTES))
     return description
 

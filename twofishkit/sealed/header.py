@@ -38,7 +38,8 @@ _START = struct.Struct("<8sHHI")
 _REST = struct.Struct("<QBBBB16sII")
 _FIXED_BYTES = START_BYTES + _REST.size
 _UNKNOWN = 2**64 - 1
-_MAX_PAYLOAD = 2**63 - 1
+_MAX_PAYLOAD = 2**52 - 1  # 2^38 chunks of 16 KiB, the last one shorter
+_MAX_ARRAY = 2**63 - 1
 _NO_SALT = bytes(SCRYPT_SALT_BYTES)
 
 Kind = Literal["bytes", "array", "archive"]
@@ -241,7 +242,7 @@ def _metadata(text: bytes) -> MappingProxyType[str, Any]:
 def _check_sizes(header: Header) -> None:
     payload = header.payload_bytes
     if payload is not None and payload > _MAX_PAYLOAD:
-        raise FormatError(f"payload of {payload} bytes; the limit is 2^63 - 1")
+        raise FormatError(f"payload of {payload} bytes; the limit is 2^52 - 1")
     if header.kind != "array":
         if header.dtype is not None or header.shape or header.order != "C":
             raise FormatError(f"a header of kind {header.kind} with a dtype, a shape or an order")
@@ -255,7 +256,7 @@ def _check_sizes(header: Header) -> None:
     if -1 in sizes or open_ended != (payload is None) or (open_ended and header.order != "C"):
         raise FormatError("an array of which more is unknown than the length of its first axis")
     # NumPy multiplies all dimensions but zeros: that product has to fit too.
-    if max(header.dtype.itemsize, 1) * math.prod(n for n in sizes if n) > _MAX_PAYLOAD:
+    if max(header.dtype.itemsize, 1) * math.prod(n for n in sizes if n) > _MAX_ARRAY:
         raise FormatError("an array of more than 2^63 - 1 bytes")
     row_bytes = header.dtype.itemsize * math.prod(sizes)
     if payload is None and row_bytes == 0:
