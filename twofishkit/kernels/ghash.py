@@ -250,13 +250,16 @@ def _expand(table, h):
     """Fill a table from H (u64x2, POLYVAL form); each power is made with the one before."""
     table[:] = _NONE
     _set_power(table, 1, h)
-    block = v.stack(16)
+    scratch = v.stack(_SCRATCH_BYTES)
+    for offset in range(0, _GROUP_BYTES, 16):
+        v.store(scratch, _TAIL + offset, v.zero(v.u64x2))
     power = h
     for exponent in range(2, N + 1):
-        v.store(block, 0, power)
-        power = absorb(table, v.zero(v.u64x2), block, 0, 1, POLYVAL_ORDER)
+        v.store(scratch, _TAIL + _GROUP_BYTES - 16, power)
+        zero = v.zero(v.u64x2)
+        power = _absorb_batch(table, scratch, zero, scratch, _TAIL, GROUPS - 1, POLYVAL_ORDER)
         _set_power(table, exponent, power)
-    v.wipe(block, 16)
+    v.wipe(scratch, _SCRATCH_BYTES)
 
 
 @inline
