@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> None:
 
     begin = time.perf_counter()
     tk.unseal(tk.seal(b"once", key), key)
-    print(f"ready    in {time.perf_counter() - begin:.2f} s (the first run on a machine compiles the kernels)")
+    print(f"ready    in {time.perf_counter() - begin:.2f} s (kernels are compiled the first time)")
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "temperatures.tfk"
