@@ -25,6 +25,7 @@ AAD_LIMIT_BYTES = (1 << 61) - 1
 #: Scratch memory of `decrypt_then_verify`; whole blocks, and 8192 of them suit every backend.
 PIECE_BYTES = 1 << 17
 
+#: What InvalidTag says when a tag does not fit.
 FORGED = "authentication failed: wrong key, nonce or associated data, or the data was altered"
 
 
@@ -82,9 +83,7 @@ def check_aad(aad: Data) -> Bytes:
 def check_tag(expected: bytes, tag: bytes) -> None:
     """Raise InvalidTag unless tag is the beginning of expected, in constant time."""
     if not hmac.compare_digest(expected[: len(tag)], tag):
-        raise InvalidTag(
-            "authentication failed: wrong key, nonce or associated data, or the data was altered"
-        )
+        raise InvalidTag(FORGED)
 
 
 def tag_bytes(tag: Data, tag_length: int) -> bytes:

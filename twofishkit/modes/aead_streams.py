@@ -193,9 +193,10 @@ class AeadDecryptor:
             After `finalize`.
         """
         self._check_open()
+        given = as_bytes(tag, "tag")
         self._finished = True
         ciphertext, self._ciphertext = self._ciphertext, bytearray()
-        checked_tag = tag_bytes(tag, self._mode.tag_length)
+        checked_tag = tag_bytes(given, self._mode.tag_length)
         src = as_bytes(ciphertext)
         dst, finish = output_like(b"", src.size)
         self._mode._open(self._nonce, as_bytes(self._aad), src, checked_tag, dst, True)

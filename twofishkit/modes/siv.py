@@ -142,7 +142,7 @@ class SIV:
         return [aead.check_aad(string) for string in strings]
 
     def _message(self, nonce: bytes | None, aad: list[Bytes], n: int) -> SivMessage:
-        self._mac_cipher._schedule  # noqa: B018 - raises once the key is wiped
+        self._mac_cipher._schedule, self._cipher._schedule  # noqa: B018 - raises once a key is wiped
         strings = aad if nonce is None else [*aad, view(nonce)]
         if len(strings) > LIMIT_STRINGS:
             raise LimitExceeded(
