@@ -9,8 +9,8 @@ F = L ^ H Karatsuba needs three pairs of multiplies,
 L', H', F' being the same three vectors made of powers of the hash key: the table. It holds H^N ... H^1
 in groups; n < N blocks start at the group of H^n, zero blocks in front (a masked load).
 
-Groups are taken last to first and the state enters with the first, so that most of a batch can be
-multiplied while the one before is still being reduced.
+The first group, which the state enters, is multiplied last, so that a CPU can work on most of a batch
+while it still reduces the one before. The others go upwards, as hardware prefetches.
 
 Cost of a group of 128 bytes: 6 multiplies, 2 two-source permutes, 1 XOR, 3 three-input XORs, 5 loads.
 On Zen 4 a VPCLMULQDQ takes 1.96 cycles at any width: 0.092 c/B is the floor.
@@ -33,13 +33,20 @@ _GROUP = 8
 _GROUPS = N // _GROUP
 #: Words of a group in the table: L', H', F'.
 _GROUP_WORDS = 24
-TABLE_WORDS = _GROUPS * _GROUP_WORDS
+#: Room to start at a multiple of 64 bytes: vectors that straddle cache lines would cost 8 %.
+TABLE_WORDS = _GROUPS * _GROUP_WORDS + 7
 
 #: Bytes of a pair of blocks that make a pair of low, and of high, halves in POLYVAL form.
 _GHASH_LOW = v.lanes(*range(15, 7, -1), *range(31, 23, -1))
 _GHASH_HIGH = v.lanes(*range(7, -1, -1), *range(23, 15, -1))
 _POLYVAL_LOW = v.lanes(*range(8), *range(16, 24))
 _POLYVAL_HIGH = v.lanes(*range(8, 16), *range(24, 32))
+
+
+@inline
+def _base(table):
+    """Where the groups start in a table: its first multiple of 64 bytes."""
+    return (v.address(table) + 63) & -64
 
 
 @inline
@@ -50,14 +57,14 @@ def _fold(x):
 
 
 @inline
-def _add_group(table, group, sums, a, b, low, high):
+def _add_group(base, group, sums, a, b, low, high):
     """Add the products of eight blocks with a group of powers to (lo, mid, hi)."""
     lo, mid, hi = sums
     at = group * (8 * _GROUP_WORDS)
     h_low, h_high, h_fold = (
-        v.load(v.u64x8, table, at),
-        v.load(v.u64x8, table, at + 64),
-        v.load(v.u64x8, table, at + 128),
+        v.load(v.u64x8, base, at),
+        v.load(v.u64x8, base, at + 64),
+        v.load(v.u64x8, base, at + 128),
     )
     x_low = v.as_u64(v.shuffle_blocks(v.as_u8(a), v.as_u8(b), low))
     x_high = v.as_u64(v.shuffle_blocks(v.as_u8(a), v.as_u8(b), high))
@@ -69,17 +76,17 @@ def _add_group(table, group, sums, a, b, low, high):
 
 
 @inline
-def _batch(table, y, source, offset, n, low, high):
+def _batch(base, y, source, offset, n, low, high):
     """y = (y ^ X1) H^n ^ ... ^ Xn H for n = 1 ... N blocks; y is u8x16, as it is in memory."""
     groups = (n + _GROUP - 1) // _GROUP
     padding = groups * _GROUP - n
     first = _GROUPS - groups
     at = offset - 16 * padding
     sums = (v.zero(v.u64x8), v.zero(v.u64x8), v.zero(v.u64x8))
-    for group in range(groups - 1, 0, -1):
+    for group in range(1, groups):
         a = v.load(v.u64x8, source, at + 128 * group)
         b = v.load(v.u64x8, source, at + 128 * group + 64)
-        sums = _add_group(table, first + group, sums, a, b, low, high)
+        sums = _add_group(base, first + group, sums, a, b, low, high)
     block = v.iota(v.u64x8) >> 1
     a = v.load_masked(v.u64x8, source, at, block >= padding)
     b = v.load_masked(v.u64x8, source, at + 64, block + 4 >= padding)
@@ -87,7 +94,7 @@ def _batch(table, y, source, offset, n, low, high):
     state = v.as_u64(v.concat(state, state))
     a ^= v.select(block == padding, state, v.zero(v.u64x8))
     b ^= v.select(block + 4 == padding, state, v.zero(v.u64x8))
-    lo, mid, hi = _add_group(table, first, sums, a, b, low, high)
+    lo, mid, hi = _add_group(base, first, sums, a, b, low, high)
     return reduce(_fold(lo), _fold(mid), _fold(hi))
 
 
@@ -104,9 +111,10 @@ def absorb(table, y, source, offset, n_blocks, order, low, high):
 
     Timing: depends on ``n_blocks`` only. Source: SP 800-38D, 6.4; RFC 8452, 3.
     """
+    base = _base(table)
     while n_blocks:
         n = min(n_blocks, N)
-        x = v.as_u8(_batch(table, y, source, offset, n, low, high))
+        x = v.as_u8(_batch(base, y, source, offset, n, low, high))
         y = v.shuffle_blocks(x, x, order)
         offset += 16 * n
         n_blocks -= n
@@ -122,20 +130,20 @@ def _first_block(x):
 
 
 @inline
-def _store_group(table, i, a, b):
+def _store_group(base, i, a, b):
     """Enter powers 8i + 8 ... 8i + 5 (a) and 8i + 4 ... 8i + 1 (b)."""
     at = (_GROUPS - 1 - i) * (8 * _GROUP_WORDS)
     low, high = v.unpack_low(a, b), v.unpack_high(a, b)
-    v.store(table, at, low)
-    v.store(table, at + 64, high)
-    v.store(table, at + 128, low ^ high)
+    v.store(base, at, low)
+    v.store(base, at + 64, high)
+    v.store(base, at + 128, low ^ high)
 
 
 @inline
-def _load_group(table, i):
+def _load_group(base, i):
     """What `_store_group` entered."""
     at = (_GROUPS - 1 - i) * (8 * _GROUP_WORDS)
-    low, high = v.load(v.u64x8, table, at), v.load(v.u64x8, table, at + 64)
+    low, high = v.load(v.u64x8, base, at), v.load(v.u64x8, base, at + 64)
     return v.unpack_low(low, high), v.unpack_high(low, high)
 
 
@@ -145,14 +153,15 @@ def _expand(table, h):
     h2 = dot(h, h)
     b = v.concat(dot(h2, h2), dot(h2, h))
     b = v.concat(b, v.concat(h2, h))
-    _store_group(table, 0, dot(b, _first_block(b)), b)
+    base = _base(table)
+    _store_group(base, 0, dot(b, _first_block(b)), b)
     known = 1
     while known < _GROUPS:
-        a, b = _load_group(table, known - 1)
+        a, b = _load_group(base, known - 1)
         step = _first_block(a)
         for i in range(known):
-            a, b = _load_group(table, i)
-            _store_group(table, known + i, dot(a, step), dot(b, step))
+            a, b = _load_group(base, i)
+            _store_group(base, known + i, dot(a, step), dot(b, step))
         known *= 2
 
 
