@@ -25,7 +25,7 @@ from twofishkit.sealed import arrays, container, files, header, keys, payload, p
 from twofishkit.sealed.aead import TWOFISH_256_GCM
 from twofishkit.sealed.files import Path
 from twofishkit.sealed.header import Header
-from twofishkit.sealed.stream import ChunkedMessage
+from twofishkit.sealed.stream import Bytes, ChunkedMessage
 
 if TYPE_CHECKING:
     from twofishkit.buffers import Data
@@ -267,15 +267,28 @@ class Archive:
         StateError
             If the archive has been closed.
         """
-        if self._file.closed:
-            raise StateError("the archive has been closed")
-        member = self.member(name)
-        message = self.message(name)
-        out, finish = payload.empty_like(member.header)
-        self._file.seek(member.offset, io.SEEK_SET)
-        pipes.open_into(message, functools.partial(files.fill, self._file), out)
+        out, finish = payload.empty_like(self.member(name).header)
+        message, fill = self._begin(name)
+        pipes.open_into(message, fill, out)
         message.wipe()
         return finish()
+
+    def parts(self, name: str) -> Iterator[Bytes]:
+        """Verify and decrypt one member part by part, in constant memory: yields uint8[n].
+
+        A part is valid until the next one is asked for. Raises as `read`.
+        """
+        message, fill = self._begin(name)
+        yield from pipes.open_batches(message, fill, self.member(name).header.payload_bytes)
+        message.wipe()
+
+    def _begin(self, name: str) -> tuple[ChunkedMessage, pipes.Fill]:
+        """A member's message, and what reads its chunks."""
+        if self._file.closed:
+            raise StateError("the archive has been closed")
+        message = self.message(name)
+        self._file.seek(self.member(name).offset, io.SEEK_SET)
+        return message, functools.partial(files.fill, self._file)
 
     def close(self) -> None:
         """Close the file; of no further use."""
