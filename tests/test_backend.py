@@ -237,6 +237,18 @@ def test_feature_that_numba_is_not_compiling_for_is_told_apart(row_that_cannot_r
     backend._load.cache_clear()
 
 
+def test_other_architectures_are_told_apart(row_that_cannot_run, monkeypatch):
+    import twofishkit.kernels.gather as module
+    from twofishkit.kernels import target
+
+    other = "x86-64" if target.architecture() == "aarch64" else "aarch64"
+    monkeypatch.setattr(module, "FANTASY", frozenset({other, "avx9000"}))
+    backend._load.cache_clear()
+    with pytest.raises(BackendUnavailable, match=f"written for {other} and this is {target.architecture()}"):
+        backend.kernels("fantasy")
+    backend._load.cache_clear()
+
+
 def test_second_row_of_a_name_serves_where_the_first_cannot(row_that_cannot_run, monkeypatch):
     second = Row("fantasy", "twofishkit.vectorised", numba=False)
     monkeypatch.setattr(backend, "CIPHERS", (row_that_cannot_run, second))

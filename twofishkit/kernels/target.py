@@ -70,6 +70,9 @@ def lacking(required):
     missing = required - usable_features()
     if not missing:
         return None
+    foreign = missing & _BASELINE.keys()
+    if foreign:
+        return f"it is written for {', '.join(sorted(foreign))} and this is {architecture()}"
     absent = missing - host_features()
     if absent:
         return f"this processor lacks {', '.join(sorted(absent))}"
