@@ -68,6 +68,8 @@ def arithmetic(T, a, b, n, out):
         in_place,
         v.rotl(x, n),
         v.rotr(x, n),
+        v.rotl(x, y & 7),
+        v.rotr(x, y & 7),
         v.funnel_left(x, y, n),
         v.select(equal, x, zero),
         v.select(x != y, x, zero),
@@ -83,8 +85,8 @@ def arithmetic(T, a, b, n, out):
 
 
 def rotated(x, n):
-    bits = 8 * x.itemsize
-    return (x << n) | (x >> (bits - n))
+    n = np.broadcast_to(np.asarray(n, x.dtype), x.shape)
+    return np.where(n == 0, x, (x << n) | (x >> (8 * x.itemsize - n)))
 
 
 N = 3
@@ -104,6 +106,8 @@ ARITHMETIC = {
     "in place": lambda a, b: ((a + b) ^ 3) << 1,
     "rotl": lambda a, b: rotated(a, N),
     "rotr": lambda a, b: rotated(a, 8 * a.itemsize - N),
+    "rotl by lanes": lambda a, b: rotated(a, b & 7),
+    "rotr by lanes": lambda a, b: rotated(a, (-(b & 7).astype(int) % (8 * a.itemsize)).astype(a.dtype)),
     "funnel_left": lambda a, b: (a << N) | (b >> (8 * a.itemsize - N)),
     "equal": lambda a, b: np.where(a == b, a, 0),
     "not equal": lambda a, b: np.where(a != b, a, 0),
@@ -262,6 +266,37 @@ def test_convert_and_tuple_patterns():
     np.testing.assert_array_equal(out[80:], np.concatenate([x[1::2], x[::2]]))
 
 
+@njit
+def resized(short, long, x, out):
+    v.store(out, 0, v.resize(short, v.load(long, x, 0)))
+    v.store(out, 64, v.resize(long, v.load(short, x, 0)))
+    v.store(out, 128, v.resize(long, v.load(long, x, 0)))
+
+
+@pytest.mark.parametrize(
+    ("short", "long"), [(v.u8x16, v.u8x32), (v.u8x32, v.u8x64), (v.u8x16, v.u8x64)], ids=ids
+)
+def test_resize(short, long):
+    x = np.frombuffer(rng.bytes(64), np.uint8)
+    out = np.zeros(192, np.uint8)
+    resized(short, long, x, out)
+    n = short.lanes
+    np.testing.assert_array_equal(out[:n], x[:n])
+    np.testing.assert_array_equal(out[64 : 64 + n], x[:n])
+    np.testing.assert_array_equal(out[128 : 128 + long.lanes], x[: long.lanes])
+
+
+@njit
+def from_two_dimensions(a, out):
+    v.store(out, 0, v.load(v.u8x16, a, 5))
+
+
+def test_arrays_of_two_dimensions_are_their_bytes():
+    a, out = np.arange(24, dtype=np.uint8).reshape(4, 6), np.zeros((2, 8), np.uint8)
+    from_two_dimensions(a, out)
+    assert out.reshape(-1).tolist() == list(range(5, 21))
+
+
 # Memory ---------------------------------------------------------------------------------------
 
 
@@ -411,8 +446,8 @@ def shuffles_beyond(a):
 
 
 @njit
-def loads_from_two_dimensions(a):
-    return v.extract(v.load(v.u8x16, a.reshape(4, 4), 0), 0)
+def loads_from_a_strided_array(a):
+    return v.extract(v.load(v.u8x16, a[::2], 0), 0)
 
 
 @njit
@@ -433,7 +468,7 @@ def selects_by_another_mask(a):
         adds_different_types,
         casts_to_another_size,
         shuffles_beyond,
-        loads_from_two_dimensions,
+        loads_from_a_strided_array,
         loads_no_vector_type,
         selects_by_another_mask,
     ],

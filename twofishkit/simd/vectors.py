@@ -130,6 +130,7 @@ __all__ = [
     "n_bytes",
     "n_lanes",
     "negative",
+    "resize",
     "reverse_blocks",
     "rotl",
     "rotr",
@@ -155,7 +156,6 @@ __all__ = [
     "u64x8",
     "unpack_high",
     "unpack_low",
-    "resize",
     "wipe",
     "zero",
 ]
