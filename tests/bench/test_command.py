@@ -48,7 +48,9 @@ DOCUMENT_TYPES: dict[str, tuple[type, ...]] = {
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "QUICK", Plan(rounds=1, slice_ns=1, slowest_call_ns=2_000_000))
+    monkeypatch.setattr(
+        command, "QUICK", Plan(rounds=1, most_rounds=1, slice_ns=1, slowest_call_ns=2_000_000)
+    )
 
 
 def bench(*arguments: str) -> int:

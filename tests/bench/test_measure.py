@@ -9,7 +9,7 @@ from twofishkit.bench import clock
 from twofishkit.bench.clock import Clock
 from twofishkit.bench.measure import Case, Group, Plan, Result, measure
 
-PLAN = Plan(rounds=2, slice_ns=1000, slowest_call_ns=5_000_000)
+PLAN = Plan(rounds=2, most_rounds=2, slice_ns=1000, slowest_call_ns=5_000_000)
 
 
 class FixedClock(Clock):
@@ -78,10 +78,27 @@ def test_implementations_take_turns() -> None:
         return Case(name, True, lambda size: lambda: calls.append(name))
 
     group = Group("modes", "note", 0, 64, (noting("a"), noting("b")))
-    measure(group, Plan(rounds=3, slice_ns=1), fixed := FixedClock())
+    measure(group, Plan(rounds=3, most_rounds=3, slice_ns=1), fixed := FixedClock())
     # One call a round, after those that prepared each case.
     assert calls[-6:] == ["a", "b"] * 3
     assert fixed.readings == 6
+
+
+def test_rounds_go_on_while_somebody_gets_faster() -> None:
+    """A busy machine shows its best late: four rounds without progress end it, not a fixed number."""
+    calls = 0
+
+    def prepare(size: int):
+        def call() -> None:
+            nonlocal calls
+            calls += 1
+            time.sleep(max(0.0, 0.008 - 0.001 * calls))
+
+        return call
+
+    plan = Plan(rounds=1, most_rounds=40, patience=3, slice_ns=1)
+    measure(Group("modes", "x", 0, 64, (Case("warming up", True, prepare),)), plan, fixed := FixedClock())
+    assert 4 < fixed.readings <= 40
 
 
 def test_a_slow_implementation_gets_a_smaller_message_and_says_so() -> None:

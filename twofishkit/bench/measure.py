@@ -57,14 +57,26 @@ class Group:
 
 @dataclass(frozen=True)
 class Plan:
-    """How long to measure: rounds of about ``slice_ns`` each for every case."""
+    """How long to measure.
 
-    rounds: int = 9
-    slice_ns: int = 3_000_000
-    slowest_call_ns: int = 30_000_000
+    Attributes
+    ----------
+    rounds : at least so many
+    most_rounds : at most so many
+    patience : stop after so many rounds in a row in which no case got faster by one percent
+    slice_ns : about the time of one case in one round (one call, if that takes longer)
+    slowest_call_ns : messages are made shorter for implementations that would need longer for one
+    """
+
+    rounds: int = 7
+    most_rounds: int = 60
+    patience: int = 4
+    slice_ns: int = 1_500_000
+    slowest_call_ns: int = 15_000_000
 
 
-QUICK = Plan(rounds=3, slice_ns=500_000, slowest_call_ns=5_000_000)
+QUICK = Plan(rounds=3, most_rounds=6, patience=2, slice_ns=500_000, slowest_call_ns=5_000_000)
+_GAIN = 0.99
 
 
 @dataclass(frozen=True)
@@ -104,9 +116,12 @@ def measure(group: Group, plan: Plan, clock: Clock) -> list[Result]:
     ``ratio`` is the time per byte (or per call) relative to the first case.
     """
     runs = [_Run.prepare(case, group, plan) for case in group.cases]
-    for _ in range(plan.rounds):
-        for run in runs:
-            run.round(clock)
+    quiet = 0
+    for done in range(1, plan.most_rounds + 1):
+        gained = [run.round(clock) for run in runs]
+        quiet = 0 if any(gained) else quiet + 1
+        if done >= plan.rounds and quiet >= plan.patience:
+            break
     results = [
         Result(
             section=group.section,
@@ -152,12 +167,15 @@ class _Run:
             once = _warm_nanoseconds(call)
         return cls(case, size, call, max(1, round(plan.slice_ns / once)))
 
-    def round(self, clock: Clock) -> None:
+    def round(self, clock: Clock) -> bool:
+        """Time the case once more; say whether it was notably faster than ever before."""
         mhz = clock.measure()
         with self.case.within():
             spent = _nanoseconds(self._call, self._repeats) / self._repeats
+        gained = spent < _GAIN * self.best
         if spent < self.best:
             self.best, self.mhz = spent, mhz
+        return gained
 
 
 def _nanoseconds(call: Callable[[], object], repeats: int) -> int:
