@@ -1,12 +1,11 @@
 """``python -m twofishkit bench``: its tables and its JSON document, on the smallest possible run."""
 
-import argparse
 import json
 from typing import Any
 
 import pytest
 
-from twofishkit import backend
+from twofishkit import backend, cli
 from twofishkit.bench import cases, command, table
 from twofishkit.bench.measure import Plan, Result
 from twofishkit.testing import peers
@@ -54,10 +53,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bench(*arguments: str) -> int:
-    parser = argparse.ArgumentParser(prog="twofishkit")
-    command.add_parser(parser.add_subparsers())
-    args = parser.parse_args(["bench", "--quick", *arguments])
-    return args.run(args)
+    return cli.main(["bench", "--quick", *arguments])
 
 
 def check(record: dict[str, Any], types: dict[str, tuple[type, ...]]) -> None:
@@ -163,10 +159,10 @@ def test_wrong_options_are_named(
 
 
 def test_a_backend_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench("--backends", "warp") == 2
+    assert cli.main(["bench", "--backends", "warp"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("twofishkit: there is no backend 'warp'")
+    assert captured.err.startswith("twofishkit: error: there is no backend 'warp'")
     assert captured.err.count("\n") == 1
 
 

@@ -14,7 +14,6 @@ from twofishkit import __version__, backend
 from twofishkit.bench import cases, primitives, table
 from twofishkit.bench.clock import Clock
 from twofishkit.bench.measure import QUICK, Group, Plan, Result, measure
-from twofishkit.errors import BackendUnavailable, InvalidParameter
 from twofishkit.testing import peers
 from twofishkit.testing.peers import openssl
 
@@ -61,12 +60,14 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print; the exit code is 0, or 2 for a backend that cannot run here."""
-    try:
-        names = _backends(args.backends)
-    except (BackendUnavailable, InvalidParameter) as error:
-        print(f"twofishkit: {error}", file=sys.stderr)
-        return 2
+    """Measure and print; the exit code.
+
+    Raises
+    ------
+    InvalidParameter, BackendUnavailable
+        For a backend that there is not, or that cannot run here.
+    """
+    names = _backends(args.backends)
     tasks = args.modes or TASKS
     key_bits = args.keys or ((256,) if args.quick else (128, 192, 256))
     sizes = args.sizes or ((1 << 16,) if args.quick else (1 << 20,))
