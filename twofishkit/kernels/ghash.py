@@ -61,7 +61,9 @@ _CLASS = np.uint64(0x1111111111111111)
 _LOW = np.uint64(0xFFFFFFFF)
 _ONE, _32, _57, _62, _63 = (np.uint64(n) for n in (1, 32, 57, 62, 63))
 _TWO, _THREE, _SEVEN = (np.uint64(n) for n in (2, 3, 7))
-_TOP = np.uint64(0xC200000000000000)
+_SWAP = v.lanes(1, 0)
+#: x^127 + x^126 + x^121: with the carry itself, what x^128 is congruent to.
+_FOLDED = v.lanes(0, 0xC200000000000000)
 _NONE = np.uint64(0)
 #: Stack bytes: words of a batch, sums of products, a padded tail.
 _SUMS = PIECES * GROUPS * _VECTOR_BYTES
@@ -88,11 +90,13 @@ def store_block(target, offset, block, order):
 
 @inline
 def times_x(block):
-    """x a in POLYVAL form: shift left, and fold the bit that falls out. RFC 8452, appendix A."""
-    low, high = v.extract(block, 0), v.extract(block, 1)
-    carry = _NONE - (high >> _63)
-    shifted = v.insert(block, 0, (low << _ONE) ^ (carry & _ONE))
-    return v.insert(shifted, 1, ((high << _ONE) | (low >> _63)) ^ (carry & _TOP))
+    """x a in POLYVAL form: shift left, and fold the bit that falls out. RFC 8452, appendix A.
+
+    In lanes throughout: of a scalar mask LLVM makes a select by a bit of the key.
+    """
+    carries = block >> 63
+    folded = (v.zero(v.u64x2) - carries) & v.constant(v.u64x2, _FOLDED)
+    return (block << 1) ^ v.shuffle(carries, carries, _SWAP) ^ folded
 
 
 # The portable kernel --------------------------------------------------------------------------
