@@ -30,7 +30,7 @@ def crypt(v: dict, plaintext: np.ndarray, aad: bytes):
     return ciphertext, tag, lambda data: mode.decrypt_detached(iv, data, tag, aad)
 
 
-def check(v: dict) -> None:
+def check(v: dict, *, decrypting: bool = True) -> None:
     plaintext = bulk(v["plaintext_rule"], v["id"] + "/pt", v["plaintext_len"])
     assert hashlib.sha256(plaintext).hexdigest() == v["plaintext_sha256"], v["id"]
     aad = plaintext if v.get("aad_rule") == "same" else bulk("shake", v["id"] + "/aad", v.get("aad_len", 0))
@@ -38,7 +38,8 @@ def check(v: dict) -> None:
     assert tag == v.get("tag"), v["id"]
     assert ciphertext[-32:].tobytes() == v["ciphertext_last32"], v["id"]
     assert hashlib.sha256(ciphertext).hexdigest() == v["ciphertext_sha256"], v["id"]
-    assert decrypt(ciphertext).tobytes() == plaintext, v["id"]
+    if decrypting:
+        assert decrypt(ciphertext).tobytes() == plaintext, v["id"]
 
 
 def quick(backend: str, mode: str) -> list[dict]:
@@ -51,8 +52,9 @@ def quick(backend: str, mode: str) -> list[dict]:
 
 @pytest.mark.parametrize("mode", sorted({v["mode"] for v in RECORDS}))
 def test_bulk(backend, mode):
+    """Both directions, except under the reference, whose other direction is in `test_all_bulk`."""
     for v in quick(backend, mode):
-        check(v)
+        check(v, decrypting=backend != "reference")
 
 
 @pytest.mark.slow
