@@ -48,6 +48,7 @@ Result: TypeAlias = Any
 _COPY_LIMIT = 1 << 15
 
 _U8 = np.dtype(np.uint8)
+_empty, _frombuffer = np.empty, np.frombuffer
 
 
 def _memoryview(data: Any, name: str) -> memoryview:
@@ -82,7 +83,9 @@ def _holds_objects(view: memoryview) -> bool:
 
 def _array(data: Any, name: str) -> npt.NDArray[Any]:
     """The plain ndarray behind an array, a subclass or a NumPy scalar; objects and masks refused."""
-    if type(data) is not np.ndarray and isinstance(data, np.ma.MaskedArray):
+    if type(data) is np.ndarray and not data.dtype.hasobject:
+        return data
+    if isinstance(data, np.ma.MaskedArray):
         raise UnsupportedType(
             f"{name} is a masked array, whose mask would be lost; pass .filled(value), or .data and .mask"
         )
@@ -93,6 +96,11 @@ def _array(data: Any, name: str) -> npt.NDArray[Any]:
             " convert it to a fixed-size dtype first (numbers, or 'S' and 'U' for strings)"
         )
     return array
+
+
+def _is_plain(data: Any) -> bool:
+    """Whether an argument is already what slots take; most arrays are, and then all else is skipped."""
+    return type(data) is np.ndarray and data.dtype is _U8 and data.ndim == 1 and data.flags.c_contiguous
 
 
 def _is_array(data: Any) -> bool:
@@ -146,6 +154,9 @@ def as_bytes(data: Data, name: str = "data") -> Bytes:
     """
     if type(data) is bytes:
         return np.frombuffer(data, _U8)
+    if _is_plain(data):
+        plain: Bytes = data  # type: ignore[assignment]
+        return plain
     if _is_array(data):
         return _flat(_array(data, name))
     view = _memoryview(data, name)
@@ -203,6 +214,9 @@ def writable(out: Any, n: int, name: str = "out") -> Bytes:
         raise InvalidBuffer(f"{name} is not C-contiguous; results are written to contiguous memory only")
     if n == 0:
         return np.empty(0, _U8)
+    if _is_plain(view):
+        plain: Bytes = view
+        return plain
     return _flat(view) if isinstance(view, np.ndarray) else np.frombuffer(view, _U8)
 
 
@@ -284,7 +298,7 @@ def separate(src: Bytes, dst: Bytes, *, in_place: bool = True) -> Bytes:
     With ``in_place``, memory that starts at the same byte counts as separate: slots then read
     before they write. Without, any overlap makes a copy (for additional data, ...).
     """
-    if not np.may_share_memory(src, dst) or (in_place and _address(src) == _address(dst)):
+    if not np.may_share_memory(src, dst) or (in_place and (src is dst or _address(src) == _address(dst))):
         return src
     return src.copy()
 
@@ -314,11 +328,15 @@ def prepare(
     finish : callable
         Gives what the caller gets.
     """
-    if type(data) is bytes and out is None:  # nothing to check; what small messages take
-        dst, finish = _new_bytes(len(data) if n is None else n)
-        return np.frombuffer(data, _U8), dst, finish
     if n is None:
-        n = byte_length(data, name)
+        n = len(data) if type(data) is bytes else byte_length(data, name)
+    if type(data) is bytes and out is None and n <= _COPY_LIMIT:
+        # Nothing to check. Short messages come this way, where each call of a function shows.
+        short = _empty(n, _U8)
+        return _frombuffer(data, _U8), short, short.tobytes
+    if out is None and _is_plain(data):
+        fresh = _empty(n, _U8)  # flat or not comes to the same
+        return as_bytes(data), fresh, lambda: fresh
     dst, finish = output_like(data, n, out, flat=flat)
     src = as_bytes(data, name)
     return (src if out is None else separate(src, dst)), dst, finish

@@ -28,6 +28,12 @@ from twofishkit.cipher import BLOCK_SIZE, Cipher, as_cipher, as_index, describe
 from twofishkit.errors import InvalidParameter, LimitExceeded
 from twofishkit.modes.streaming import CounterContext
 
+#: Up to here a message goes the short way.
+_SHORT_BYTES = 2048
+
+_U8 = np.dtype(np.uint8)
+_empty, _frombuffer = np.empty, np.frombuffer
+
 
 class CTR:
     """Counter mode: C_i = P_i ^ E(iv + i).
@@ -92,6 +98,18 @@ class CTR:
             For buffers that cannot be used, or a wiped key.
         """
         schedule = self._cipher._schedule
+        if type(data) is bytes and out is None and len(data) <= _SHORT_BYTES:
+            # What `prepare` does, without calling it: such messages are dominated by Python.
+            short = _empty(len(data), _U8)
+            self._slot(
+                schedule,
+                self._iv.copy(),
+                self._counter_bits,
+                self._little_endian,
+                _frombuffer(data, _U8),
+                short,
+            )
+            return short.tobytes()
         if self._counter_bits == 32 and byte_length(data) > BLOCK_SIZE << 32:
             # Wider counters outlast any memory.
             raise LimitExceeded(
