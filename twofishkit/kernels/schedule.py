@@ -15,7 +15,7 @@ Timing: depends on the key, through table indices.
 import numpy as np
 
 from twofishkit.kernels.jit import inline, kernel
-from twofishkit.kernels.words import byte, load_u8, load_u32, rotl, stack_u32, wipe_words
+from twofishkit.kernels.words import byte, load_u8, load_u32, rotl, stack_u32, store_u32_scalar, wipe_words
 
 #: Number of subkeys, and of words in an expanded key.
 SUBKEYS = 40
@@ -145,20 +145,15 @@ def fill_subkeys(lists, k, subkeys):
 @inline
 def fill_table(schedule, j, k, lists, q3, q2, q1, q0):
     """Table j of g: S-box j, whose layers are q3 (256-bit keys), q2 (192 too), q1, q0, then MDS."""
-    at = SUBKEYS + 256 * j
-    l0, l1 = byte(lists[8], j), byte(lists[9], j)
-    if k == 2:
-        for x in range(256):
-            schedule[at + x] = MDS_Q[j, q0[q1[x] ^ l1] ^ l0]
-        return
-    l2 = byte(lists[10], j)
-    if k == 3:
-        for x in range(256):
-            schedule[at + x] = MDS_Q[j, q0[q1[q2[x] ^ l2] ^ l1] ^ l0]
-        return
-    l3 = byte(lists[11], j)
+    at = 4 * (SUBKEYS + 256 * j)
+    l0, l1, l2, l3 = byte(lists[8], j), byte(lists[9], j), byte(lists[10], j), byte(lists[11], j)
     for x in range(256):
-        schedule[at + x] = MDS_Q[j, q0[q1[q2[q3[x] ^ l3] ^ l2] ^ l1] ^ l0]
+        y = np.uint8(x)
+        if k == 4:
+            y = np.uint8(q3[y] ^ l3)
+        if k >= 3:
+            y = np.uint8(q2[y] ^ l2)
+        store_u32_scalar(schedule, at + 4 * x, MDS_Q[j, q0[q1[y] ^ l1] ^ l0])
 
 
 @inline

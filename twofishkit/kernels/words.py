@@ -36,9 +36,7 @@ def _address(context, builder, array_type, array, offset, pointee):
     if isinstance(array_type, types.Integer):
         data = builder.inttoptr(array, _I8.as_pointer())
     else:
-        data = builder.bitcast(
-            context.make_array(array_type)(context, builder, array).data, _I8.as_pointer()
-        )
+        data = builder.bitcast(context.make_array(array_type)(context, builder, array).data, _I8.as_pointer())
     return builder.bitcast(builder.gep(data, [offset]), pointee.as_pointer())
 
 
@@ -114,18 +112,18 @@ xor_64 = intrinsic(_xor(_WIDE))
 
 
 @intrinsic
-def store_u32_scalar(typingctx, array, index, value):
-    """Array[index] = value for a uint32 array, in a loop that must stay scalar.
+def store_u32_scalar(typingctx, array, offset, value):
+    """The same as store_u32, in a loop that must stay scalar; the address is a multiple of 4.
 
     LLVM turns a loop over table loads into hardware gathers, at two thirds of the speed. It leaves a
-    loop alone that has an atomic store; on its own that is an ordinary store instruction.
+    loop alone that has an atomic store, which by itself is an ordinary store instruction.
     """
-    if not (_is_contiguous(array) and array.dtype == types.uint32 and array.ndim == 1):
+    if not _is_contiguous(array):
         return None
 
     def codegen(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        builder.store_atomic(args[2], builder.gep(data, [args[1]]), "monotonic", 4)
+        address = _address(context, builder, signature.args[0], args[0], args[1], _I32)
+        builder.store_atomic(args[2], address, "monotonic", 4)
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.uint32), codegen

@@ -15,8 +15,8 @@ import numpy as np
 from twofishkit.kernels.jit import inline, kernel
 from twofishkit.kernels.words import load_u8, load_u64, store_u8, store_u64, xor_16, xor_64
 
-#: From this many bytes on NumPy is as fast as a loop of our own, or faster.
-_NUMPY_BYTES = 16384
+#: From this many bytes on NumPy is as fast as a loop of our own.
+_NUMPY_BYTES = 65536
 
 
 @inline
