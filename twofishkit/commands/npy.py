@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from twofishkit.errors import FormatError, UnsupportedType
+from twofishkit.errors import FormatError, TwofishKitError, UnsupportedType
 from twofishkit.sealed.pipes import Fill
 
 MAGIC = b"\x93NUMPY"
@@ -47,6 +47,8 @@ def read_header(fill: Fill) -> Array:
     try:
         fields = ast.literal_eval(text.decode("utf-8" if start[6] == 3 else "latin-1").strip())
         return _checked(fields)
+    except TwofishKitError:
+        raise
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise FormatError("the header of the .npy file is malformed") from None
 
@@ -85,8 +87,7 @@ def header(array: Array) -> bytes:
         encoded, version = text.encode("latin-1"), 1
     except UnicodeEncodeError:
         encoded, version = text.encode("utf-8"), 3
-    if version == 1 and len(encoded) + 64 > 65535:
-        version = 2
+    # Version 2 is for longer headers than a dtype that can be sealed gives.
     layout = "<H" if version == 1 else "<I"
     start = len(MAGIC) + 2 + struct.calcsize(layout)
     encoded += b" " * (64 - (start + len(encoded) + 1) % 64) + b"\n"

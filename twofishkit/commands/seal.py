@@ -19,7 +19,7 @@ def add_parser(subparsers: Any) -> None:
         "seal",
         help="encrypt and authenticate a file",
         description="Encrypt and authenticate a file. A .npy file is sealed as an array, which keeps dtype"
-        " and shape and which twofishkit.load reads; anything else is sealed as bytes. Existing files are kept.",
+        " and shape and which twofishkit.load reads; anything else is sealed as bytes.",
     )
     parser.add_argument("input", metavar="INPUT", help="the file to seal; - for standard input")
     parser.add_argument(

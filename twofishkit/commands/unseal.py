@@ -21,8 +21,8 @@ def add_parser(subparsers: Any) -> None:
         "unseal",
         help="verify and decrypt a sealed file",
         description="Verify and decrypt a sealed file: an array into a .npy file, an archive of arrays into a"
-        " .npz file, bytes into what they were. A file appears only when all of it has been verified. Standard"
-        " output is written as chunks are verified: only exit code 0 means that it is whole.",
+        " .npz file, bytes into what they were. A file appears only when all of it has been verified."
+        " Standard output is written as chunks are verified: only exit code 0 means that it is whole.",
     )
     parser.add_argument("input", metavar="INPUT", help="the sealed file; - for standard input")
     parser.add_argument(
