@@ -75,8 +75,9 @@ class BlockQueue:
 
     def copy(self) -> "BlockQueue":
         """Return an independent queue in the same state."""
-        twin = BlockQueue(self._hold_last)
-        twin.block[:] = self.block
+        twin = BlockQueue.__new__(BlockQueue)
+        twin._hold_last = self._hold_last
+        twin.block = self.block.copy()
         twin.held = self.held
         return twin
 
@@ -131,9 +132,10 @@ class BlockHash:
 
     def copy(self) -> "BlockHash":
         """Return an independent hash in the same state."""
-        twin = BlockHash(self.absorb, self.key)
+        twin = BlockHash.__new__(BlockHash)
+        twin.absorb, twin.key = self.absorb, self.key
         twin.queue = self.queue.copy()
-        twin.state[:] = self.state
+        twin.state = self.state.copy()
         twin.length = self.length
         return twin
 

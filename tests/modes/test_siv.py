@@ -94,8 +94,10 @@ def test_equal_messages_give_equal_results_and_any_difference_shows_everywhere()
 
 
 @pytest.mark.parametrize("n", [*range(50), *range(aead.PIECE_BYTES - 2, aead.PIECE_BYTES + 35)])
-def test_the_masked_end_of_the_plaintext_in_pieces(n):
+@pytest.mark.parametrize("scratch", [1 << 22, 0], ids=["copied", "decrypted twice"])
+def test_the_masked_end_of_the_plaintext_in_pieces(monkeypatch, n, scratch):
     """The last 16 bytes may straddle blocks, and pieces of decryption."""
+    monkeypatch.setattr(aead, "SCRATCH_BYTES", scratch)
     siv = tk.SIV(KEY)
     data = np.arange(n, dtype=np.uint32).astype(np.uint8)
     ciphertext, tag = siv.encrypt_detached(b"nonce", data, b"aad")

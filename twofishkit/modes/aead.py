@@ -22,7 +22,9 @@ from twofishkit.errors import InvalidParameter, InvalidTag, LimitExceeded
 # SP 800-38D allows 2^64 - 1 bits, whole bytes; the other modes' length fields hold as much or more.
 AAD_LIMIT_BYTES = (1 << 61) - 1
 
-#: Scratch memory of `decrypt_then_verify`; whole blocks, and 8192 of them suit every backend.
+#: Up to here `decrypt_then_verify` decrypts into scratch memory once, and copies.
+SCRATCH_BYTES = 1 << 22
+#: Beyond, it works in pieces and decrypts twice. Whole blocks; 8192 of them suit every backend.
 PIECE_BYTES = 1 << 17
 
 #: What InvalidTag says when a tag does not fit.
@@ -268,9 +270,9 @@ def decrypt_then_verify(
     """Decrypt src to dst in a mode whose tag can only be checked on the plaintext.
 
     Fresh memory is filled straight away, and wiped if the tag does not fit. Otherwise dst must not
-    change before the tag is known to fit: the plaintext goes through a small scratch buffer and is
-    forgotten there, piece by piece, and a longer message is decrypted a second time. That costs
-    less than scratch memory for all of it, and never twice the memory.
+    change before the tag is known to fit: the plaintext goes into scratch memory and is copied. A
+    message of more than `SCRATCH_BYTES` goes through a small buffer, to be forgotten there piece by
+    piece, and is decrypted once more when its tag fits: any size works with a fixed amount of memory.
 
     Parameters
     ----------
@@ -287,20 +289,20 @@ def decrypt_then_verify(
         And dst is as it was, or zeros if it is fresh.
     """
     n = src.size
-    scratch = dst if fresh else np.empty(min(n, PIECE_BYTES), np.uint8)
+    whole = fresh or n <= SCRATCH_BYTES
+    scratch = dst if fresh else np.empty(n if whole else PIECE_BYTES, np.uint8)
     verified = False
     try:
         for start in range(0, n, PIECE_BYTES):
             piece = src[start : start + PIECE_BYTES]
-            at = start if fresh else 0
+            at = start if whole else 0
             message.decrypt(piece, scratch[at : at + piece.size])
         check_tag(message.tag(), tag)
         verified = True
-        if not fresh:
-            if n <= PIECE_BYTES:
-                dst[:] = scratch
-            else:
-                release(src, dst)
+        if not whole:
+            release(src, dst)
+        elif not fresh:
+            dst[:] = scratch
     finally:
         if not (fresh and verified):
             scratch.fill(0)
