@@ -138,9 +138,12 @@ def test_every_record(backend, record):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(groups()), ids=lambda kind: f"{kind[0]}-{8 * kind[1]}")
 def test_every_record_side_by_side(backend, kind):
-    """All records of one mode and key size at once, each under its own key."""
+    """All records of one mode and key size at once, each under its own key.
+
+    The reference takes one: it expands a key in 0.7 ms, ten thousand times for each record.
+    """
     mode, _ = kind
-    records = groups()[kind]
+    records = groups()[kind][: 1 if backend == "reference" else None]
     slots = backends.current().cipher
     each = slots.encrypt_each if "_E_" in mode else slots.decrypt_each
     keys = np.stack([as_blocks(record["key"]) for record in records])
