@@ -1,7 +1,7 @@
 """Each function of `simd.x86`, and `lookup16` and `clmul` of `simd.vectors`, against NumPy.
 
-Every width whose CPU features this machine has is tested; the features are those that FACTS and the
-kernels' `REQUIRES` rely on, so a wrong name here ends the process.
+Every width whose CPU features this machine has is tested. A feature that is missing from the lists
+below would show on a lesser machine: compiling the instruction ends the process.
 """
 
 import numpy as np

@@ -26,7 +26,8 @@ Lanes of a <4 x i64> are blocks, hence 36 vector multiplies (pmuludq, umull) a b
 once in 16 blocks. H's classes are in the key's table. A vector multiply is constant time on every
 CPU that we know of, which scalar 64-bit multiplies are not.
 
-Cost on Zen 4: 36 multiplies, 36 XORs (18 as three-input logic) and 9 ANDs a block of 16 bytes.
+Cost of a block of 16 bytes, in 32-byte operations: 36 multiplies, 36 XORs (18 as three-input logic),
+9 ANDs. On Zen 4 1.46 c/B, of which multiplies alone are 1.13; 1.87 with AVX2 only, 4.3 with SSE2.
 
 Traps: lane order within a group is 0, 2, 1, 3 (what two unpacks give). Upper halves of 64-bit lanes
 hold other words: every operand is masked before it is multiplied.

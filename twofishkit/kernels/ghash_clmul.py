@@ -6,7 +6,7 @@ three multiplies a block, sums kept apart over `N` blocks, then
     mid ^= lo ^ hi;  mid ^= swap(lo) ^ lo.0 C;  y = hi ^ swap(mid) ^ mid.0 C
 
 with C = x^63 + x^62 + x^57 (the field and C: see ghash.py). The products with C are shifts: on Zen 4
-0.383 c/B, against 0.395 with two more multiplies.
+0.38 c/B, against 0.395 with two more multiplies.
 
 A table holds H^N ... H^1 and then, for each, the XOR of its two halves. n < N blocks start at H^n.
 Blocks are taken last to first, and the state enters with the first: so a CPU can multiply most of a
