@@ -1,10 +1,10 @@
 """Modes whose blocks are independent, over any function that ciphers a batch of blocks.
 
 ``batch`` is an inline function (schedule, work, n): the first n blocks of ``work``, laid out as in a
-message, are encrypted (or decrypted) in place, 1 <= n <= size. ``work`` and ``masks`` are scratch arrays
-of 16 * size bytes or more that the kernel took from its stack; ``size`` says how many blocks a
-batch holds. The bodies are inlined into thin kernels, see `gather.py`; their other arguments are
-those of the slots (`twofishkit.slots`).
+message, are encrypted (or decrypted) in place, 1 <= n <= size. ``size`` says how many blocks a batch
+holds. ``work`` and ``masks`` are uint32 scratch arrays of that many blocks, which the kernel took from its
+stack; they are wiped at the end. The bodies are inlined into thin kernels, see `gather.py`; their other
+arguments are those of the slots (`twofishkit.slots`).
 
 A mode fills a batch, has it ciphered, and combines it with the source. Everything is read before the
 same bytes are written, so that dst may be src.
@@ -19,6 +19,7 @@ from twofishkit.kernels.words import (
     load_u64,
     store_u8,
     store_u64,
+    wipe_words,
     xor_16,
 )
 from twofishkit.kernels.xor import xor_bytes
@@ -35,6 +36,7 @@ def ecb_body(batch, size, work, schedule, src, dst):
         batch(schedule, work, n)
         for i in range(n):
             copy_16(dst, 16 * (first + i), work, 16 * i)
+    wipe_words(work)
 
 
 @inline
@@ -50,6 +52,7 @@ def ctr_body(batch, size, work, schedule, counter, counter_bits, little_endian, 
         batch(schedule, work, n)
         xor_bytes(dst, at, src, at, work, 0, length)
     store_counter(counter, 0, low, high, little_endian)
+    wipe_words(work)
 
 
 @inline
@@ -70,6 +73,7 @@ def cbc_decrypt_body(batch, size, work, schedule, iv, src, dst):
         xor_16(dst, 16 * first, work, 0, iv, 0)
         store_u64(iv, 0, next_low)
         store_u64(iv, 8, next_high)
+    wipe_words(work)
 
 
 @inline
@@ -85,6 +89,7 @@ def cfb_decrypt_body(batch, size, work, schedule, iv, src, dst):
             copy_16(iv, 0, src, at + 16 * (n - 1))
         batch(schedule, work, n)
         xor_bytes(dst, at, src, at, work, 0, length)
+    wipe_words(work)
 
 
 @inline
@@ -102,6 +107,7 @@ def cfb8_decrypt_body(batch, size, work, schedule, iv, src, dst):
             store_u8(dst, at + i, load_u8(src, at + i) ^ load_u8(work, 16 * i))
     store_u64(iv, 0, low)
     store_u64(iv, 8, high)
+    wipe_words(work)
 
 
 @inline
@@ -120,6 +126,7 @@ def cbc_encrypt_many_body(batch, size, work, schedule, ivs, src, dst):
                 copy_16(dst, (first + i) * length + at, work, 16 * i)
         for i in range(n):
             copy_16(ivs, 16 * (first + i), work, 16 * i)
+    wipe_words(work)
 
 
 @inline
@@ -143,6 +150,7 @@ def cfb_encrypt_many_body(batch, size, work, schedule, ivs, src, dst):
             for i in range(n):
                 at = (first + i) * length + whole
                 xor_bytes(dst, at, src, at, work, 16 * i, length - whole)
+    wipe_words(work)
 
 
 @inline
@@ -160,6 +168,7 @@ def ofb_many_body(batch, size, work, schedule, ivs, src, dst):
                 xor_bytes(dst, byte, src, byte, work, 16 * i, min(16, length - at))
         for i in range(n):
             copy_16(ivs, 16 * (first + i), work, 16 * i)
+    wipe_words(work)
 
 
 @inline
@@ -204,6 +213,8 @@ def xts_body(batch, size, work, masks, schedule, tweaks, src, dst):
         xor_bytes(dst, 16 * first, work, 0, masks, 0, 16 * n)
     store_u64(tweaks, 16 * unit, low)
     store_u64(tweaks, 16 * unit + 8, high)
+    wipe_words(work)
+    wipe_words(masks)
 
 
 @inline
@@ -234,6 +245,8 @@ def ocb_body(batch, size, work, masks, schedule, ls, offset, checksum, first_num
     store_u64(offset, 8, high)
     store_u64(checksum, 0, sum_low)
     store_u64(checksum, 8, sum_high)
+    wipe_words(work)
+    wipe_words(masks)
 
 
 @inline
@@ -256,3 +269,4 @@ def ocb_hash_body(batch, size, work, schedule, ls, offset, total, first_number, 
     store_u64(offset, 8, high)
     store_u64(total, 0, sum_low)
     store_u64(total, 8, sum_high)
+    wipe_words(work)

@@ -12,7 +12,16 @@ Source: NIST SP 800-38A, sections 6.2 to 6.4.
 import numpy as np
 
 from twofishkit.kernels.jit import inline
-from twofishkit.kernels.words import load_u8, load_u32, load_u64, stack_u32, store_u8, store_u32, store_u64
+from twofishkit.kernels.words import (
+    load_u8,
+    load_u32,
+    load_u64,
+    stack_u32,
+    store_u8,
+    store_u32,
+    store_u64,
+    wipe_words,
+)
 from twofishkit.kernels.xor import xor_bytes
 
 
@@ -84,6 +93,7 @@ def cfb_encrypt_body(one, schedule, iv, src, dst):
         keystream = stack_u32(4)
         store_block(keystream, 0, cipher_block(one, schedule, state))
         xor_bytes(dst, whole, src, whole, keystream, 0, src.size - whole)
+        wipe_words(keystream)
 
 
 @inline
@@ -99,6 +109,7 @@ def ofb_body(one, schedule, iv, src, dst):
         state = cipher_block(one, schedule, state)
         store_block(keystream, 0, state)
         xor_bytes(dst, whole, src, whole, keystream, 0, src.size - whole)
+        wipe_words(keystream)
     store_block(iv, 0, state)
 
 
