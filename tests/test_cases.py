@@ -396,12 +396,16 @@ def test_four_gib_and_a_block(tmp_path):
         pytest.skip("needs 5 GB of disk for the encrypted file")
     cipher = tk.Twofish(KEY)
     data = np.memmap(path, np.uint8, "r+")
-    tk.CTR(cipher, bytes(16)).encrypt(data, out=data)
-    for block in (0, 1, (1 << 28) - 1, 1 << 28):
-        expected = cipher.encrypt_blocks(block.to_bytes(16, "big"))
-        assert data[16 * block : 16 * block + 16].tobytes() == expected
-    tag = tk.GCM(cipher).encrypt_detached(NONCE, data, out=data)[1]
-    tk.GCM(cipher).decrypt_detached(NONCE, data, tag, out=data)
-    tk.CTR(cipher, bytes(16)).decrypt(data, out=data)
-    for start in range(0, size, 1 << 26):
-        assert not data[start : start + (1 << 26)].any()
+    try:
+        tk.CTR(cipher, bytes(16)).encrypt(data, out=data)
+        for block in (0, 1, (1 << 28) - 1, 1 << 28):
+            expected = cipher.encrypt_blocks(block.to_bytes(16, "big"))
+            assert data[16 * block : 16 * block + 16].tobytes() == expected
+        tag = tk.GCM(cipher).encrypt_detached(NONCE, data, out=data)[1]
+        tk.GCM(cipher).decrypt_detached(NONCE, data, tag, out=data)
+        tk.CTR(cipher, bytes(16)).decrypt(data, out=data)
+        for start in range(0, size, 1 << 26):
+            assert not data[start : start + (1 << 26)].any()
+    finally:
+        del data
+        path.unlink()  # pytest would keep it
