@@ -1,10 +1,17 @@
 """Block functions that kernels call by address, so that each mode is compiled once for all ciphers.
 
-A *core* is a jitted function ``(schedule, src, dst, n)`` of four integers: the addresses of a schedule,
-of n blocks to read and of n blocks to write (the same or disjoint memory), and n >= 0. The schedule that
-a backend makes begins with the addresses of its two cores (see `schedule_header`), and the mode kernels
-of `wide` call them from there with `encrypt` and `decrypt`. An indirect call costs about 2 ns; in return
-one set of mode kernels serves every instruction set, and a new one brings two functions.
+A *core* is a jitted function of six integers::
+
+    core(schedule, src, dst, n, mask, scratch)      dst[i] = cipher(src[i]) ^ mask[i] for n >= 0 blocks
+
+All but n are addresses; mask may be 0 for none. scratch is SCRATCH_BYTES that the core may use and the caller
+wipes; for one block it may be 0. dst may be src, may be mask, and may be one block ahead of either: a core
+works from the last block to the first, and reads a stretch before it writes it. That is what CBC and CFB
+decryption in place need.
+
+The schedule that a backend makes begins with the addresses of its two cores, and the mode kernels
+of `wide` call them from there with `encrypt` and `decrypt`. An indirect call costs about 2 ns; in
+return one set of mode kernels serves every instruction set, and a new one brings two functions.
 """
 
 from llvmlite import ir
@@ -15,10 +22,13 @@ from numba.extending import intrinsic
 from twofishkit.kernels.cache import attach
 
 _I64 = ir.IntType(64)
-_CORE = ir.FunctionType(ir.VoidType(), [_I64] * 4)
+_CORE = ir.FunctionType(ir.VoidType(), [_I64] * 6)
 
 #: Bytes at the start of a schedule that hold addresses: encryption's at 0, decryption's at 8.
 HEADER_BYTES = 64
+
+#: What a core may use: 512 blocks and room for a batch that is not full.
+SCRATCH_BYTES = 9 * 1024
 
 
 class Core:
@@ -27,7 +37,7 @@ class Core:
     __slots__ = ("_address", "function", "name")
 
     def __init__(self, function):
-        arguments = (types.intp,) * 4
+        arguments = (types.intp,) * 6
         self.function = CFunc(
             function, (arguments, types.void), locals={}, options={"boundscheck": False, "nopython": True}
         )
@@ -48,24 +58,24 @@ class Core:
 
 
 def core(function):
-    """Decorate a module-level function (schedule, src, dst, n) as a `Core`."""
+    """Decorate a module-level function (schedule, src, dst, n, mask, scratch) as a `Core`."""
     return Core(function)
 
 
 def _call(slot):
     @intrinsic
-    def call(typingctx, schedule, src, dst, n):
+    def call(typingctx, schedule, src, dst, n, mask, scratch):
         def codegen(context, builder, sig, args):
             header = builder.inttoptr(args[0], _I64.as_pointer())
             address = builder.load(builder.gep(header, [ir.Constant(_I64, slot)]))
             builder.call(builder.inttoptr(address, _CORE.as_pointer()), args)
             return context.get_dummy_value()
 
-        return types.void(types.intp, types.intp, types.intp, types.intp), codegen
+        return types.void(*(types.intp,) * 6), codegen
 
     return call
 
 
-#: In jitted code: ``encrypt(schedule, src, dst, n)`` calls the core named in the schedule's header.
+#: In jitted code: ``encrypt(schedule, src, dst, n, mask, scratch)`` calls the core that the header names.
 encrypt = _call(0)
 decrypt = _call(1)

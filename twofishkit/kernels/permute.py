@@ -39,7 +39,7 @@ __all__ = ["REQUIRES", "SLOTS"]
 BATCH = 64
 BATCHES = 8
 BATCH_BYTES = 16 * BATCH
-SCRATCH_BYTES = BATCHES * BATCH_BYTES
+PADDED = BATCHES * BATCH_BYTES
 
 # slice: bytes 0 (or 2) of a block of two vectors, then bytes 1 (or 3).
 BYTES_01 = v.lanes(*(4 * k + j + side for j in (0, 1) for side in (0, 16) for k in range(4)))
@@ -112,68 +112,81 @@ def wide_rounds(schedule, scratch, batches, decrypting):
 
 
 @inline
-def copy_blocks(target, source, n):
-    """Copy n blocks, at most a batch."""
-    lane = v.iota(v.u64x8)
-    for at in range(0, 16 * n, 64):
-        mask = lane < v.splat(v.u64x8, 2 * n - (at >> 3))
-        v.store_masked(target, at, v.load_masked(v.u64x8, source, at, mask), mask)
+def lanes_of(n, at):
+    """The 64-bit lanes of a vector ``at`` bytes after the start that belong to n blocks."""
+    return v.iota(v.u64x8) < v.splat(v.u64x8, 2 * n - (at >> 3))
 
 
 @inline
-def wide(schedule, scratch, padded, src, dst, n, decrypting):
+def load_padded(padded, src, n):
+    """Copy n blocks, less than a batch, to the start of a whole batch."""
+    for at in range(0, 16 * n, 64):
+        v.store(padded, at, v.load_masked(v.u64x8, src, at, lanes_of(n, at)))
+
+
+@inline
+def store_padded(dst, padded, n, mask):
+    """The first n blocks of a batch, last to first, XORed with those at ``mask`` unless that is 0."""
+    at = 16 * n & -64
+    while at >= 0:
+        lanes = lanes_of(n, at)
+        x = v.load(v.u64x8, padded, at)
+        if mask != 0:
+            x = x ^ v.load_masked(v.u64x8, mask, at, lanes)
+        v.store_masked(dst, at, x, lanes)
+        at -= 64
+
+
+@inline
+def wide(schedule, src, dst, n, mask, scratch, decrypting):
     """Cipher n blocks, 1 <= n <= BATCHES * BATCH; the last batch may be partial and runs padded."""
-    before, after = SUBKEYS, SUBKEYS + 16
+    before, after = schedule + SUBKEYS, schedule + SUBKEYS + 16
     if decrypting:
         before, after = after, before
-    batches = (n + BATCH - 1) // BATCH
-    whole = n // BATCH
+    batches, whole = (n + BATCH - 1) // BATCH, n // BATCH
+    padded, rest = scratch + PADDED, n - BATCH * whole
     first = 512 if decrypting else 0
+    second = 512 - first
     for b in range(whole):
-        load_batch(
-            v.u32x16, scratch + BATCH_BYTES * b, src + BATCH_BYTES * b, schedule + before, first, 512 - first
-        )
-    if whole < batches:
-        copy_blocks(padded, src + BATCH_BYTES * whole, n - BATCH * whole)
-        load_batch(v.u32x16, scratch + BATCH_BYTES * whole, padded, schedule + before, first, 512 - first)
+        at = BATCH_BYTES * b
+        load_batch(v.u32x16, scratch + at, src + at, before, first, second)
+    at = BATCH_BYTES * whole
+    if rest:
+        load_padded(padded, src + at, rest)
+        load_batch(v.u32x16, scratch + at, padded, before, first, second)
     wide_rounds(schedule, scratch, batches, decrypting)
-    first = 512 - first
-    for b in range(whole):
-        store_batch(
-            v.u32x16, dst + BATCH_BYTES * b, scratch + BATCH_BYTES * b, schedule + after, first, 512 - first
-        )
-    if whole < batches:
-        store_batch(v.u32x16, padded, scratch + BATCH_BYTES * whole, schedule + after, first, 512 - first)
-        copy_blocks(dst + BATCH_BYTES * whole, padded, n - BATCH * whole)
+    if rest:
+        store_batch(v.u32x16, padded, scratch + at, after, second, first, 0)
+        store_padded(dst + at, padded, rest, mask + at if mask else 0)
+    for b in range(whole - 1, -1, -1):
+        at = BATCH_BYTES * b
+        store_batch(v.u32x16, dst + at, scratch + at, after, second, first, mask + at if mask else 0)
 
 
 @inline
-def cipher(schedule, src, dst, n, decrypting):
-    """Cipher any number of blocks: wide while it pays, then few."""
-    if n > FEW:
-        scratch = v.stack(SCRATCH_BYTES)
-        padded = v.stack(BATCH_BYTES)
-        while n > FEW:
-            m = min(n, BATCHES * BATCH)
-            if m % BATCH <= FEW:
-                m -= m % BATCH
-            wide(schedule, scratch, padded, src, dst, m, decrypting)
-            src, dst, n = src + 16 * m, dst + 16 * m, n - m
-        v.wipe(scratch, SCRATCH_BYTES)
-        v.wipe(padded, BATCH_BYTES)
-    few(schedule, src, dst, n, decrypting)
+def cipher(schedule, src, dst, n, mask, scratch, decrypting):
+    """Cipher any number of blocks from the end: the last few, then batches."""
+    rest = n % BATCH
+    if rest <= FEW:
+        n -= rest
+        few(schedule, src + 16 * n, dst + 16 * n, rest, mask + 16 * n if mask else 0, decrypting)
+    while n > 0:
+        m = n % (BATCHES * BATCH)
+        m = m if m else BATCHES * BATCH
+        n -= m
+        wide(schedule, src + 16 * n, dst + 16 * n, m, mask + 16 * n if mask else 0, scratch, decrypting)
 
 
 @core
-def permute_encrypt(schedule, src, dst, n):
-    """dst = E(src), block by block; a core, see `native`. Timing: constant."""
-    cipher(schedule, src, dst, n, False)
+def permute_encrypt(schedule, src, dst, n, mask, scratch):
+    """dst = E(src) ^ mask, block by block; a core, see `native`. Timing: constant."""
+    cipher(schedule, src, dst, n, mask, scratch, False)
 
 
 @core
-def permute_decrypt(schedule, src, dst, n):
-    """dst = D(src), block by block; a core, see `native`. Timing: constant."""
-    cipher(schedule, src, dst, n, True)
+def permute_decrypt(schedule, src, dst, n, mask, scratch):
+    """dst = D(src) ^ mask, block by block; a core, see `native`. Timing: constant."""
+    cipher(schedule, src, dst, n, mask, scratch, True)
 
 
 @inline
@@ -183,7 +196,7 @@ def each(keys, src, dst, decrypting):
     n, length = keys.shape
     for i in range(n):
         expand(schedule, v.address(keys) + length * i, length >> 3, scratch)
-        few(schedule, v.address(src) + 16 * i, v.address(dst) + 16 * i, 1, decrypting)
+        few(schedule, v.address(src) + 16 * i, v.address(dst) + 16 * i, 1, 0, decrypting)
     v.wipe(schedule, SCHEDULE_BYTES)
     v.wipe(scratch, 256)
 

@@ -99,18 +99,39 @@ def _pair(T, schedule, i):
 
 
 @inline
+def _four_rounds(T, schedule, patterns, x, y, r, decrypting):
+    """Rounds r to r + 3, or the same backwards; r is a literal."""
+    if decrypting:
+        x = _round(T, schedule, patterns, y, x, _pair(T, schedule, r + 7), True)
+        y = _round(T, schedule, patterns, x, y, _pair(T, schedule, r + 6), True)
+        x = _round(T, schedule, patterns, y, x, _pair(T, schedule, r + 5), True)
+        y = _round(T, schedule, patterns, x, y, _pair(T, schedule, r + 4), True)
+    else:
+        y = _round(T, schedule, patterns, x, y, _pair(T, schedule, r + 4), False)
+        x = _round(T, schedule, patterns, y, x, _pair(T, schedule, r + 5), False)
+        y = _round(T, schedule, patterns, x, y, _pair(T, schedule, r + 6), False)
+        x = _round(T, schedule, patterns, y, x, _pair(T, schedule, r + 7), False)
+    return x, y
+
+
+@inline
 def _rounds(T, schedule, patterns, x, y, decrypting):
-    """Whitening and 16 rounds of the blocks in two registers."""
+    """Whitening and 16 rounds of the blocks in two registers.
+
+    Unrolled: a mispredicted end of a loop would keep the next block's key loads from starting early.
+    """
     if decrypting:
         x, y = y ^ _pair(T, schedule, 3), x ^ _pair(T, schedule, 2)
-        for r in range(15, 0, -2):
-            x = _round(T, schedule, patterns, y, x, _pair(T, schedule, 4 + r), True)
-            y = _round(T, schedule, patterns, x, y, _pair(T, schedule, 3 + r), True)
+        x, y = _four_rounds(T, schedule, patterns, x, y, 12, True)
+        x, y = _four_rounds(T, schedule, patterns, x, y, 8, True)
+        x, y = _four_rounds(T, schedule, patterns, x, y, 4, True)
+        x, y = _four_rounds(T, schedule, patterns, x, y, 0, True)
         return x ^ _pair(T, schedule, 0), y ^ _pair(T, schedule, 1)
     x, y = x ^ _pair(T, schedule, 0), y ^ _pair(T, schedule, 1)
-    for r in range(0, 16, 2):
-        y = _round(T, schedule, patterns, x, y, _pair(T, schedule, 4 + r), False)
-        x = _round(T, schedule, patterns, y, x, _pair(T, schedule, 5 + r), False)
+    x, y = _four_rounds(T, schedule, patterns, x, y, 0, False)
+    x, y = _four_rounds(T, schedule, patterns, x, y, 4, False)
+    x, y = _four_rounds(T, schedule, patterns, x, y, 8, False)
+    x, y = _four_rounds(T, schedule, patterns, x, y, 12, False)
     return y ^ _pair(T, schedule, 2), x ^ _pair(T, schedule, 3)
 
 
@@ -139,7 +160,7 @@ def _rounds_of_two(T, schedule, patterns, x, y, u, w, decrypting):
 
 
 @inline
-def _mask(n, first):
+def _lanes(n, first):
     """The 64-bit lanes of blocks ``first`` to ``first`` + 3 that are among the first n blocks."""
     return v.iota(v.u64x8) < v.splat(v.u64x8, 2 * max(n - first, 0))
 
@@ -147,33 +168,59 @@ def _mask(n, first):
 @inline
 def _load_8(src, n):
     """Up to eight blocks as X and Y."""
-    low = v.as_u32(v.load_masked(v.u64x8, src, 0, _mask(n, 0)))
-    high = v.as_u32(v.load_masked(v.u64x8, src, 64, _mask(n, 4)))
+    low = v.as_u32(v.load_masked(v.u64x8, src, 0, _lanes(n, 0)))
+    high = v.as_u32(v.load_masked(v.u64x8, src, 64, _lanes(n, 4)))
     return v.shuffle(low, high, X_OF_8), v.shuffle(low, high, Y_OF_8)
 
 
 @inline
-def _store_8(dst, x, y, n):
-    """The inverse of `_load_8`."""
-    v.store_masked(dst, 0, v.as_u64(v.shuffle(x, y, LOW_OF_8)), _mask(n, 0))
-    v.store_masked(dst, 64, v.as_u64(v.shuffle(x, y, HIGH_OF_8)), _mask(n, 4))
+def _store_8(dst, x, y, n, mask):
+    """The inverse of `_load_8`, XORed with the blocks at ``mask`` unless that is 0."""
+    low, high = v.as_u64(v.shuffle(x, y, LOW_OF_8)), v.as_u64(v.shuffle(x, y, HIGH_OF_8))
+    if mask != 0:
+        low = low ^ v.load_masked(v.u64x8, mask, 0, _lanes(n, 0))
+        high = high ^ v.load_masked(v.u64x8, mask, 64, _lanes(n, 4))
+    v.store_masked(dst, 64, high, _lanes(n, 4))
+    v.store_masked(dst, 0, low, _lanes(n, 0))
 
 
 @inline
-def few(schedule, src, dst, n, decrypting):
-    """Cipher n blocks, 0 <= n <= FEW."""
+def _four(schedule, words, decrypting):
+    """Cipher the four blocks of a vector."""
+    x, y = v.shuffle(words, words, X_OF_4), v.shuffle(words, words, Y_OF_4)
+    x, y = _rounds(v.u8x32, schedule, PATTERNS_4, x, y, decrypting)
+    return v.as_u64(v.shuffle(x, y, ALL_OF_4))
+
+
+@inline
+def few(schedule, src, dst, n, mask, decrypting):
+    """Cipher n blocks, 0 <= n <= FEW, and XOR those at ``mask`` unless that is 0."""
     if n > 8:
         x, y = _load_8(src, 8)
         u, w = _load_8(src + 128, n - 8)
         x, y, u, w = _rounds_of_two(v.u8x64, schedule, PATTERNS_8, x, y, u, w, decrypting)
-        _store_8(dst, x, y, 8)
-        _store_8(dst + 128, u, w, n - 8)
+        if mask != 0:
+            _store_8(dst + 128, u, w, n - 8, mask + 128)
+        else:
+            _store_8(dst + 128, u, w, n - 8, 0)
+        _store_8(dst, x, y, 8, mask)
     elif n > 4:
         x, y = _load_8(src, n)
         x, y = _rounds(v.u8x64, schedule, PATTERNS_8, x, y, decrypting)
-        _store_8(dst, x, y, n)
+        _store_8(dst, x, y, n, mask)
     elif n > 0:
-        words = v.as_u32(v.load_masked(v.u64x8, src, 0, _mask(n, 0)))
-        x, y = v.shuffle(words, words, X_OF_4), v.shuffle(words, words, Y_OF_4)
-        x, y = _rounds(v.u8x32, schedule, PATTERNS_4, x, y, decrypting)
-        v.store_masked(dst, 0, v.as_u64(v.shuffle(x, y, ALL_OF_4)), _mask(n, 0))
+        # One block goes without masked loads and stores, which do not forward from one to the other.
+        if n == 1:
+            words = v.resize(v.u32x16, v.load(v.u32x4, src, 0))
+        else:
+            words = v.as_u32(v.load_masked(v.u64x8, src, 0, _lanes(n, 0)))
+        blocks = _four(schedule, words, decrypting)
+        if n == 1:
+            block = v.resize(v.u64x2, blocks)
+            if mask != 0:
+                block = block ^ v.load(v.u64x2, mask, 0)
+            v.store(dst, 0, block)
+        else:
+            if mask != 0:
+                blocks = blocks ^ v.load_masked(v.u64x8, mask, 0, _lanes(n, 0))
+            v.store_masked(dst, 0, blocks, _lanes(n, 0))

@@ -70,12 +70,16 @@ def load_batch(T, scratch, src, whitening, first, second):
 
 
 @inline
-def store_batch(T, dst, scratch, whitening, first, second):
-    """The inverse of `load_batch`, with whitening after."""
+def store_batch(T, dst, scratch, whitening, first, second, mask):
+    """The inverse of `load_batch`, with whitening after; XORs the blocks at ``mask`` unless that is 0.
+
+    Runs from the last block to the first, see `native`.
+    """
     size = v.n_bytes(T)
     k0, k1 = v.splat(T, load_u32(whitening, 0)), v.splat(T, load_u32(whitening, 4))
     k2, k3 = v.splat(T, load_u32(whitening, 8)), v.splat(T, load_u32(whitening, 12))
-    for g in range(4):
+    for i in range(4):
+        g = 3 - i
         at = 4 * size * g
         v0, v1, v2, v3 = transpose_words(
             v.load(T, scratch, first + size * g) ^ k0,
@@ -83,10 +87,13 @@ def store_batch(T, dst, scratch, whitening, first, second):
             v.load(T, scratch, second + size * g) ^ k2,
             v.load(T, scratch, second + size * (g + 4)) ^ k3,
         )
-        v.store(dst, at, v0)
-        v.store(dst, at + size, v1)
-        v.store(dst, at + 2 * size, v2)
+        if mask != 0:
+            v0, v1 = v0 ^ v.load(T, mask, at), v1 ^ v.load(T, mask, at + size)
+            v2, v3 = v2 ^ v.load(T, mask, at + 2 * size), v3 ^ v.load(T, mask, at + 3 * size)
         v.store(dst, at + 3 * size, v3)
+        v.store(dst, at + 2 * size, v2)
+        v.store(dst, at + size, v1)
+        v.store(dst, at, v0)
 
 
 @inline

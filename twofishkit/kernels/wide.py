@@ -13,10 +13,10 @@ import numpy as np
 
 from twofishkit.kernels.counters import load_counter, store_counter
 from twofishkit.kernels.jit import inline, kernel
-from twofishkit.kernels.native import decrypt, encrypt
+from twofishkit.kernels.native import SCRATCH_BYTES, decrypt, encrypt
 from twofishkit.kernels.serial import shift_in
 from twofishkit.kernels.wide_masks import fill_counters, fill_offsets, fill_tweaks
-from twofishkit.kernels.wide_memory import copy_bytes, load_block, sum_blocks, xor_blocks_with_previous
+from twofishkit.kernels.wide_memory import copy_bytes, load_block, sum_blocks
 from twofishkit.kernels.words import load_u8, load_u64, store_u8, store_u64
 from twofishkit.kernels.xor import xor_bytes
 from twofishkit.simd import vectors as v
@@ -28,40 +28,54 @@ CHUNK_BYTES = 16 * CHUNK
 WORK_BYTES = CHUNK_BYTES + 256
 
 
+@inline
+def used(n_bytes):
+    """How much of a core's scratch a message of n bytes may have touched."""
+    return SCRATCH_BYTES if n_bytes > 256 else 0
+
+
 @kernel("void(u1[::1], u1[::1], u1[::1])")
 def encrypt_blocks(schedule, src, dst):
     """dst = E(src), block by block."""
-    encrypt(v.address(schedule), v.address(src), v.address(dst), src.size >> 4)
+    scratch = v.stack(SCRATCH_BYTES)
+    encrypt(v.address(schedule), v.address(src), v.address(dst), src.size >> 4, 0, scratch)
+    v.wipe(scratch, used(src.size))
 
 
 @kernel("void(u1[::1], u1[::1], u1[::1])")
 def decrypt_blocks(schedule, src, dst):
     """dst = D(src), block by block."""
-    decrypt(v.address(schedule), v.address(src), v.address(dst), src.size >> 4)
+    scratch = v.stack(SCRATCH_BYTES)
+    decrypt(v.address(schedule), v.address(src), v.address(dst), src.size >> 4, 0, scratch)
+    v.wipe(scratch, used(src.size))
 
 
 @inline
-def ctr_chunk(keys, work, low, high, counter_bits, little_endian, src, dst, n_bytes):
+def ctr_chunk(keys, scratch, work, low, high, counter_bits, little_endian, src, dst, n_bytes):
     """dst = src ^ keystream for at most CHUNK_BYTES, all by address; returns the next counter."""
     n = (n_bytes + 15) >> 4
     low, high = fill_counters(work, low, high, n, counter_bits, little_endian)
-    encrypt(keys, work, work, n)
-    xor_bytes(dst, 0, src, 0, work, 0, n_bytes)
+    if n_bytes & 15:
+        encrypt(keys, work, work, n, 0, scratch)
+        xor_bytes(dst, 0, src, 0, work, 0, n_bytes)
+    else:
+        encrypt(keys, work, dst, n, src, scratch)
     return low, high
 
 
 @kernel("void(u1[::1], u1[::1], i8, b1, u1[::1], u1[::1])")
 def ctr(schedule, counter, counter_bits, little_endian, src, dst):
     """dst = src ^ E(counter), E(counter + 1), ...; any length. Source: SP 800-38A, 6.5."""
-    work = v.stack(WORK_BYTES)
+    scratch, work = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES)
     low, high = load_counter(counter, little_endian)
     keys, source, target = v.address(schedule), v.address(src), v.address(dst)
     for at in range(0, src.size, CHUNK_BYTES):
         n_bytes = min(CHUNK_BYTES, src.size - at)
         low, high = ctr_chunk(
-            keys, work, low, high, counter_bits, little_endian, source + at, target + at, n_bytes
+            keys, scratch, work, low, high, counter_bits, little_endian, source + at, target + at, n_bytes
         )
     store_counter(counter, 0, low, high, little_endian)
+    v.wipe(scratch, used(src.size))
     v.wipe(work, min(src.size + 64, WORK_BYTES))
 
 
@@ -71,11 +85,13 @@ def ctr(schedule, counter, counter_bits, little_endian, src, dst):
 @kernel("void(u1[::1], u1[::1], u1[::1], u1[::1])")
 def cbc_encrypt(schedule, iv, src, dst):
     """C_i = E(P_i ^ C_{i-1}), C_0 = iv; whole blocks. Source: SP 800-38A, 6.2."""
-    keys, state = v.address(schedule), v.address(iv)
+    keys, source, target, state = v.address(schedule), v.address(src), v.address(dst), v.address(iv)
+    previous = load_block(state, 0)
     for at in range(0, src.size, 16):
-        v.store(state, 0, load_block(state, 0) ^ v.load(v.u64x2, src, at))
-        encrypt(keys, state, state, 1)
-        v.store(dst, at, load_block(state, 0))
+        v.store(state, 0, previous ^ load_block(source, at))
+        encrypt(keys, state, target + at, 1, 0, 0)
+        previous = load_block(target, at)
+    v.store(state, 0, previous)
 
 
 @kernel("void(u1[::1], u1[::1], u1[::1])")
@@ -84,21 +100,23 @@ def cbc_mac(schedule, state, src):
     keys, words = v.address(schedule), v.address(state)
     for at in range(0, src.size, 16):
         v.store(words, 0, load_block(words, 0) ^ v.load(v.u64x2, src, at))
-        encrypt(keys, words, words, 1)
+        encrypt(keys, words, words, 1, 0, 0)
 
 
 @kernel("void(u1[::1], u1[::1], u1[::1], u1[::1])")
 def cfb_encrypt(schedule, iv, src, dst):
     """C_i = P_i ^ E(C_{i-1}), C_0 = iv; a partial last block ends it. Source: SP 800-38A, 6.3."""
-    keys, state = v.address(schedule), v.address(iv)
+    keys, source, target, state = v.address(schedule), v.address(src), v.address(dst), v.address(iv)
     whole = src.size & ~15
+    previous = state
     for at in range(0, whole, 16):
-        encrypt(keys, state, state, 1)
-        v.store(state, 0, load_block(state, 0) ^ v.load(v.u64x2, src, at))
-        v.store(dst, at, load_block(state, 0))
+        encrypt(keys, previous, target + at, 1, source + at, 0)
+        previous = target + at
     if whole < src.size:
-        encrypt(keys, state, state, 1)
-        xor_bytes(dst, whole, src, whole, iv, 0, src.size - whole)
+        encrypt(keys, previous, state, 1, 0, 0)
+        xor_bytes(target, whole, source, whole, state, 0, src.size - whole)
+    elif whole:
+        v.store(state, 0, load_block(previous, 0))
 
 
 @kernel("void(u1[::1], u1[::1], u1[::1], u1[::1])")
@@ -106,7 +124,7 @@ def ofb(schedule, iv, src, dst):
     """dst = src ^ E(iv), E(E(iv)), ...; any length. Source: SP 800-38A, 6.4."""
     keys, state = v.address(schedule), v.address(iv)
     for at in range(0, src.size, 16):
-        encrypt(keys, state, state, 1)
+        encrypt(keys, state, state, 1, 0, 0)
         xor_bytes(dst, at, src, at, iv, 0, min(16, src.size - at))
 
 
@@ -118,7 +136,7 @@ def cfb8_encrypt(schedule, iv, src, dst):
     for at in range(src.size):
         store_u64(work, 0, low)
         store_u64(work, 8, high)
-        encrypt(keys, work, work, 1)
+        encrypt(keys, work, work, 1, 0, 0)
         byte = np.uint8(load_u8(src, at) ^ load_u8(work, 0))
         store_u8(dst, at, byte)
         low, high = shift_in(low, high, byte)
@@ -133,42 +151,51 @@ def cfb8_encrypt(schedule, iv, src, dst):
 @kernel("void(u1[::1], u1[::1], u1[::1], u1[::1])")
 def cbc_decrypt(schedule, iv, src, dst):
     """P_i = D(C_i) ^ C_{i-1}, C_0 = iv; whole blocks. Source: SP 800-38A, 6.2."""
-    work = v.stack(WORK_BYTES)
-    keys = v.address(schedule)
-    previous = v.load(v.u64x2, iv, 0)
-    for at in range(0, src.size, CHUNK_BYTES):
-        source, n = v.address(src) + at, min(CHUNK, (src.size - at) >> 4)
-        decrypt(keys, source, work, n)
-        last = load_block(source, 16 * (n - 1))
-        xor_blocks_with_previous(v.address(dst) + at, work, source, previous, n)
-        previous = last
-    v.store(iv, 0, previous)
-    v.wipe(work, min(src.size, CHUNK_BYTES))
+    scratch, work = v.stack(SCRATCH_BYTES), v.stack(CHUNK_BYTES)
+    keys, source, target, n = v.address(schedule), v.address(src), v.address(dst), src.size >> 4
+    if n:
+        previous = load_block(source, 16 * (n - 1))
+        head = min(n, CHUNK)
+        rest = n - head
+        at = 16 * head
+        decrypt(keys, source + at, target + at, rest, source + at - 16, scratch)
+        # The first block's neighbour is the iv, wherever that is: line it up with the others.
+        v.store(work, 0, v.load(v.u64x2, iv, 0))
+        copy_bytes(work + 16, source, at - 16)
+        decrypt(keys, source, target, head, work, scratch)
+        v.store(iv, 0, previous)
+    v.wipe(scratch, used(src.size))
 
 
 @kernel("void(u1[::1], u1[::1], u1[::1], u1[::1])")
 def cfb_decrypt(schedule, iv, src, dst):
     """P_i = C_i ^ E(C_{i-1}), C_0 = iv; any length. Source: SP 800-38A, 6.3."""
-    work = v.stack(WORK_BYTES)
-    keys = v.address(schedule)
-    previous = v.load(v.u64x2, iv, 0)
-    for at in range(0, src.size, CHUNK_BYTES):
-        source, n_bytes = v.address(src) + at, min(CHUNK_BYTES, src.size - at)
-        n = (n_bytes + 15) >> 4
-        v.store(work, 0, previous)
-        copy_bytes(work + 16, source, 16 * (n - 1))
-        if n_bytes == 16 * n:
-            previous = load_block(source, 16 * (n - 1))
-        encrypt(keys, work, work, n)
-        xor_bytes(v.address(dst), at, source, 0, work, 0, n_bytes)
-    v.store(iv, 0, previous)
-    v.wipe(work, min(src.size + 16, CHUNK_BYTES))
+    scratch, work = v.stack(SCRATCH_BYTES), v.stack(CHUNK_BYTES)
+    keys, source, target, n = v.address(schedule), v.address(src), v.address(dst), src.size >> 4
+    tail = src.size - 16 * n
+    if tail:
+        last = v.stack(16)
+        before = source + 16 * (n - 1) if n else v.address(iv)
+        encrypt(keys, before, last, 1, 0, 0)
+        xor_bytes(target, 16 * n, source, 16 * n, last, 0, tail)
+        v.wipe(last, 16)
+    if n:
+        previous = load_block(source, 16 * (n - 1))
+        head = min(n, CHUNK)
+        rest = n - head
+        at = 16 * head
+        encrypt(keys, source + at - 16, target + at, rest, source + at, scratch)
+        v.store(work, 0, v.load(v.u64x2, iv, 0))
+        copy_bytes(work + 16, source, at - 16)
+        encrypt(keys, work, target, head, source, scratch)
+        v.store(iv, 0, previous)
+    v.wipe(scratch, used(src.size))
 
 
 @kernel("void(u1[::1], u1[::1], u1[::1], u1[::1])")
 def cfb8_decrypt(schedule, iv, src, dst):
     """CFB-8 decryption: every register is known, so a chunk of them runs at once."""
-    work = v.stack(WORK_BYTES)
+    scratch, work = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES)
     keys = v.address(schedule)
     low, high = load_u64(iv, 0), load_u64(iv, 8)
     for at in range(0, src.size, CHUNK):
@@ -177,18 +204,19 @@ def cfb8_decrypt(schedule, iv, src, dst):
             store_u64(work, 16 * i, low)
             store_u64(work, 16 * i + 8, high)
             low, high = shift_in(low, high, load_u8(src, at + i))
-        encrypt(keys, work, work, n)
+        encrypt(keys, work, work, n, 0, scratch)
         for i in range(n):
             store_u8(dst, at + i, load_u8(src, at + i) ^ load_u8(work, 16 * i))
     store_u64(iv, 0, low)
     store_u64(iv, 8, high)
-    v.wipe(work, CHUNK_BYTES)
+    v.wipe(scratch, SCRATCH_BYTES)
+    v.wipe(work, WORK_BYTES)
 
 
 @inline
 def xts_run(schedule, tweaks, src, dst, decrypting):
     """C = E(P ^ T) ^ T, T times alpha from block to block; a chunk runs on across data units."""
-    work, masks = v.stack(WORK_BYTES), v.stack(WORK_BYTES)
+    scratch, work, masks = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES), v.stack(WORK_BYTES)
     units, length = src.shape
     keys, tweak, source, target = v.address(schedule), v.address(tweaks), v.address(src), v.address(dst)
     in_unit = length >> 4
@@ -209,12 +237,12 @@ def xts_run(schedule, tweaks, src, dst, decrypting):
             left -= m
         xor_bytes(work, 0, source, 16 * first, masks, 0, 16 * n)
         if decrypting:
-            decrypt(keys, work, work, n)
+            decrypt(keys, work, target + 16 * first, n, masks, scratch)
         else:
-            encrypt(keys, work, work, n)
-        xor_bytes(target, 16 * first, work, 0, masks, 0, 16 * n)
-    v.wipe(work, min(16 * blocks, CHUNK_BYTES))
-    v.wipe(masks, min(16 * blocks, CHUNK_BYTES))
+            encrypt(keys, work, target + 16 * first, n, masks, scratch)
+    v.wipe(scratch, used(src.size))
+    v.wipe(work, min(src.size + 64, WORK_BYTES))
+    v.wipe(masks, min(src.size + 256, WORK_BYTES))
 
 
 @kernel("void(u1[::1], u1[:, ::1], u1[:, ::1], u1[:, ::1])")
@@ -235,7 +263,7 @@ def ocb_run(schedule, ls, offset, checksum, first_number, src, dst, decrypting):
 
     The checksum is over the plaintext: from src before a chunk is written, or from dst after.
     """
-    work, masks = v.stack(WORK_BYTES), v.stack(WORK_BYTES)
+    scratch, work, masks = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES), v.stack(WORK_BYTES)
     keys, source, target = v.address(schedule), v.address(src), v.address(dst)
     mask, total = v.load(v.u64x2, offset, 0), v.load(v.u64x2, checksum, 0)
     blocks = src.size >> 4
@@ -244,17 +272,16 @@ def ocb_run(schedule, ls, offset, checksum, first_number, src, dst, decrypting):
         mask = fill_offsets(masks, mask, v.address(ls), first_number + first, n)
         xor_bytes(work, 0, source, 16 * first, masks, 0, 16 * n)
         if decrypting:
-            decrypt(keys, work, work, n)
-            xor_bytes(target, 16 * first, work, 0, masks, 0, 16 * n)
+            decrypt(keys, work, target + 16 * first, n, masks, scratch)
             total = sum_blocks(total, target + 16 * first, n)
         else:
             total = sum_blocks(total, source + 16 * first, n)
-            encrypt(keys, work, work, n)
-            xor_bytes(target, 16 * first, work, 0, masks, 0, 16 * n)
+            encrypt(keys, work, target + 16 * first, n, masks, scratch)
     v.store(offset, 0, mask)
     v.store(checksum, 0, total)
-    v.wipe(work, min(src.size, CHUNK_BYTES))
-    v.wipe(masks, min(src.size, CHUNK_BYTES))
+    v.wipe(scratch, used(src.size))
+    v.wipe(work, min(src.size + 64, WORK_BYTES))
+    v.wipe(masks, min(src.size + 256, WORK_BYTES))
 
 
 @kernel("void(u1[::1], u1[:, ::1], u1[::1], u1[::1], i8, u1[::1], u1[::1])")
@@ -272,7 +299,7 @@ def ocb_decrypt(schedule, ls, offset, checksum, first_number, src, dst):
 @kernel("void(u1[::1], u1[:, ::1], u1[::1], u1[::1], i8, u1[::1])")
 def ocb_hash(schedule, ls, offset, total, first_number, src):
     """total ^= E(A_i ^ Offset_i) for each whole block A_i. Source: RFC 7253, section 4.1."""
-    work = v.stack(WORK_BYTES)
+    scratch, work = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES)
     keys, source = v.address(schedule), v.address(src)
     mask, sum_ = v.load(v.u64x2, offset, 0), v.load(v.u64x2, total, 0)
     blocks = src.size >> 4
@@ -280,8 +307,9 @@ def ocb_hash(schedule, ls, offset, total, first_number, src):
         n = min(CHUNK, blocks - first)
         mask = fill_offsets(work, mask, v.address(ls), first_number + first, n)
         xor_bytes(work, 0, source, 16 * first, work, 0, 16 * n)
-        encrypt(keys, work, work, n)
+        encrypt(keys, work, work, n, 0, scratch)
         sum_ = sum_blocks(sum_, work, n)
     v.store(offset, 0, mask)
     v.store(total, 0, sum_)
-    v.wipe(work, min(src.size, CHUNK_BYTES))
+    v.wipe(scratch, used(src.size))
+    v.wipe(work, min(src.size + 64, WORK_BYTES))

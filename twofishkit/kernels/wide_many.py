@@ -8,14 +8,15 @@ Timing: that of the cipher's cores, plus lengths.
 """
 
 from twofishkit.kernels.jit import inline, kernel
-from twofishkit.kernels.native import encrypt
+from twofishkit.kernels.native import SCRATCH_BYTES, encrypt
 from twofishkit.kernels.wide import CHUNK, CHUNK_BYTES
 from twofishkit.kernels.wide_memory import copy_bytes, load_block
 from twofishkit.kernels.xor import xor_bytes
 from twofishkit.simd import vectors as v
 
 #: Steps that share a staging area.
-STEPS = 4
+LINES = 1
+STEPS = 4 * LINES
 STAGE_BYTES = STEPS * CHUNK_BYTES
 
 CBC, CFB, OFB = 0, 1, 2
@@ -23,47 +24,48 @@ CBC, CFB, OFB = 0, 1, 2
 
 @inline
 def _gather(stage, src, stride, n):
-    """Put 64 bytes of each of n rows into the stage: block s of row i at (s, i)."""
+    """Put LINES stretches of 64 bytes of each of n rows into the stage: block s of row i at (s, i)."""
     for i in range(n):
-        x = v.load(v.u64x8, src, stride * i)
-        low, high = v.low(x), v.high(x)
-        v.store(stage, 16 * i, v.low(low))
-        v.store(stage, CHUNK_BYTES + 16 * i, v.high(low))
-        v.store(stage, 2 * CHUNK_BYTES + 16 * i, v.low(high))
-        v.store(stage, 3 * CHUNK_BYTES + 16 * i, v.high(high))
+        for line in range(LINES):
+            at = stage + 4 * CHUNK_BYTES * line + 16 * i
+            x = v.load(v.u64x8, src, stride * i + 64 * line)
+            low, high = v.low(x), v.high(x)
+            v.store(at, 0, v.low(low))
+            v.store(at, CHUNK_BYTES, v.high(low))
+            v.store(at, 2 * CHUNK_BYTES, v.low(high))
+            v.store(at, 3 * CHUNK_BYTES, v.high(high))
 
 
 @inline
 def _scatter(dst, stride, stage, n):
     """The inverse of `_gather`."""
     for i in range(n):
-        low = v.concat(load_block(stage, 16 * i), load_block(stage, CHUNK_BYTES + 16 * i))
-        high = v.concat(
-            load_block(stage, 2 * CHUNK_BYTES + 16 * i), load_block(stage, 3 * CHUNK_BYTES + 16 * i)
-        )
-        v.store(dst, stride * i, v.concat(low, high))
+        for line in range(LINES):
+            at = stage + 4 * CHUNK_BYTES * line + 16 * i
+            low = v.concat(load_block(at, 0), load_block(at, CHUNK_BYTES))
+            high = v.concat(load_block(at, 2 * CHUNK_BYTES), load_block(at, 3 * CHUNK_BYTES))
+            v.store(dst, stride * i + 64 * line, v.concat(low, high))
 
 
 @inline
-def _step(keys, state, blocks, n, mode):
-    """One block of n messages, in place; state holds what each message's next block needs."""
+def _step(keys, scratch, previous, blocks, n, mode):
+    """One block of n messages, in place; returns the address of what their next blocks are chained to."""
     if mode == CBC:
-        xor_bytes(state, 0, state, 0, blocks, 0, 16 * n)
-        encrypt(keys, state, state, n)
-        copy_bytes(blocks, state, 16 * n)
-    elif mode == CFB:
-        encrypt(keys, state, state, n)
-        xor_bytes(blocks, 0, blocks, 0, state, 0, 16 * n)
-        copy_bytes(state, blocks, 16 * n)
-    else:
-        encrypt(keys, state, state, n)
-        xor_bytes(blocks, 0, blocks, 0, state, 0, 16 * n)
+        xor_bytes(blocks, 0, blocks, 0, previous, 0, 16 * n)
+        encrypt(keys, blocks, blocks, n, 0, scratch)
+        return blocks
+    if mode == CFB:
+        encrypt(keys, previous, blocks, n, blocks, scratch)
+        return blocks
+    encrypt(keys, previous, previous, n, 0, scratch)
+    xor_bytes(blocks, 0, blocks, 0, previous, 0, 16 * n)
+    return previous
 
 
 @inline
 def _run(schedule, ivs, src, dst, mode):
     """A serial mode over the rows of src."""
-    stage = v.stack(STAGE_BYTES)
+    scratch, stage = v.stack(SCRATCH_BYTES), v.stack(STAGE_BYTES)
     keys = v.address(schedule)
     rows, length = src.shape
     for first in range(0, rows, CHUNK):
@@ -71,20 +73,26 @@ def _run(schedule, ivs, src, dst, mode):
         state = v.address(ivs) + 16 * first
         source, target = v.address(src) + length * first, v.address(dst) + length * first
         at = 0
-        while at + 64 <= length:
+        while at + 16 * STEPS <= length:
             _gather(stage, source + at, length, n)
+            previous = state
             for step in range(STEPS):
-                _step(keys, state, stage + CHUNK_BYTES * step, n, mode)
+                previous = _step(keys, scratch, previous, stage + CHUNK_BYTES * step, n, mode)
             _scatter(target + at, length, stage, n)
-            at += 64
+            if mode != OFB:
+                copy_bytes(state, previous, 16 * n)
+            at += 16 * STEPS
         while at < length:
             m = min(16, length - at)
             for i in range(n):
                 v.store(stage, 16 * i, v.load_first(v.u64x2, source, length * i + at, m))
-            _step(keys, state, stage, n, mode)
+            previous = _step(keys, scratch, state, stage, n, mode)
             for i in range(n):
                 v.store_first(target, length * i + at, load_block(stage, 16 * i), m)
+            if mode != OFB:
+                copy_bytes(state, previous, 16 * n)
             at += 16
+    v.wipe(scratch, SCRATCH_BYTES)
     v.wipe(stage, STAGE_BYTES)
 
 

@@ -16,26 +16,6 @@ def load_block(address, offset):
 
 
 @inline
-def xor_blocks_with_previous(dst, work, src, first, n):
-    """dst[i] = work[i] ^ src[i - 1] for n >= 1 blocks, src[-1] being ``first``; dst may be src.
-
-    Runs from the end to the beginning: in place, src[i - 1] is still there when dst[i] is written.
-    """
-    at = 16 * n
-    while at & 48:
-        at -= 16
-        before = first if at == 0 else load_block(src, at - 16)
-        v.store(dst, at, load_block(work, at) ^ before)
-    while at > 64:
-        at -= 64
-        v.store(dst, at, v.load(v.u64x8, work, at) ^ v.load(v.u64x8, src, at - 16))
-    while at > 0:
-        at -= 16
-        before = first if at == 0 else load_block(src, at - 16)
-        v.store(dst, at, load_block(work, at) ^ before)
-
-
-@inline
 def copy_bytes(dst, src, n):
     """dst = src for n bytes, which do not overlap."""
     at = 0
