@@ -44,7 +44,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in (seal, unseal, inspect, keygen, info, selftest):
         command.add_parser(subparsers)
-    _add_bench(subparsers, wanted="bench" in arguments)
+    _add_bench(subparsers, wanted=list(arguments[:1]) == ["bench"])
     return parser
 
 

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 import twofishkit as tk
 from tests.sealed.conftest import KEY
 from twofishkit.errors import FormatError, InvalidKey, InvalidParameter, UnsupportedType, WrongKey
-from twofishkit.sealed import container, header, inspect, keys, pipes
+from twofishkit.sealed import container, header, inspect, keys, payload, pipes
 from twofishkit.sealed.stream import CHUNK_BYTES
 
 OTHER_KEY = bytes(31) + b"\1"
@@ -87,6 +87,7 @@ def test_backends_read_each_others_data(backend):
         np.arange(300000, dtype="<i4").reshape(300, 1000).T[:, ::2],
         np.array([["2020", "NaT"], ["1970", "2261"]], "M8[s]"),
         np.zeros((3, 0, 5)),
+        np.ones((1,) * 32),
         np.array("text"),
         np.ma.getdata(np.ma.array([1, 2], mask=[0, 1])),
         np.array([(1, 2.5)], [("a", "<i2"), ("b", ">f8")]).view(np.recarray),
@@ -98,6 +99,13 @@ def test_particular_arrays(value, tmp_path):
     assert_same(tk.unseal(tk.seal(value, KEY), KEY), expected)
     tk.save(tmp_path / "a", value, KEY)
     assert_same(tk.load(tmp_path / "a", KEY), expected)
+
+
+def test_more_dimensions_than_numpy_has(monkeypatch):
+    described = header.build("array", 8, dtype=np.dtype("<f8"), shape=(1,) * 64)
+    monkeypatch.setattr(payload.np, "empty", lambda *_: np.ndarray((1,) * 65))
+    with pytest.raises(FormatError, match="cannot hold"):
+        payload.empty_like(described)
 
 
 def test_nan_payloads_negative_zero_and_padding_survive():

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import resource
 import signal
 import stat
 import subprocess
@@ -170,6 +169,8 @@ def run_limited(tmp_path, script):
 @posix
 def test_disk_full_leaves_the_old_file(path):
     """A limit on the size of files stands in for a full disk: the write fails in the middle."""
+    import resource
+
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
@@ -246,6 +247,7 @@ def save_and_die(path, step):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # fork while other tests' threads may exist
 def test_kill_at_any_point_leaves_the_old_file_or_the_new_one(path):
     seen = set()
     for step in range(1, 40):

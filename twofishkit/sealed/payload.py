@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from twofishkit.buffers import as_bytes, output_like
-from twofishkit.errors import UnsupportedType
+from twofishkit.errors import FormatError, UnsupportedType
 from twofishkit.sealed import dtypes, header
 from twofishkit.sealed.stream import BATCH_BYTES, Bytes
 
@@ -98,7 +98,10 @@ def empty_like(description: header.Header) -> tuple[Bytes, Callable[[], Any]]:
 
 
 def _new_array(shape: tuple[int, ...], dtype: np.dtype[Any], order: Literal["C", "F"]) -> npt.NDArray[Any]:
-    if dtype.itemsize:
-        return np.empty(shape, dtype, order)
-    # numpy.empty makes "S0" an "S1"; the constructor itself does not.
-    return np.ndarray(shape, dtype, order=order)
+    try:
+        if dtype.itemsize:
+            return np.empty(shape, dtype, order)
+        # numpy.empty makes "S0" an "S1"; the constructor itself does not.
+        return np.ndarray(shape, dtype, order=order)
+    except ValueError as error:  # more dimensions than this NumPy has
+        raise FormatError(f"this NumPy cannot hold the array: {error}") from None
