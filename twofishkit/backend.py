@@ -25,6 +25,7 @@ from typing import Any
 
 from twofishkit import composed
 from twofishkit.errors import BackendUnavailable, InvalidParameter
+from twofishkit.forks import no_fork
 from twofishkit.slots import CipherSlots, GhashSlots, Kernels
 
 
@@ -104,20 +105,6 @@ GHASHES = (
 )
 
 
-@dataclass(frozen=True)
-class Fusion:
-    """GCM in one pass for one pair of implementations: functions as in `Kernels`, by module."""
-
-    cipher: str
-    ghash: str
-    module: str
-    encrypt: str = "gcm_encrypt"
-    decrypt: str = "gcm_decrypt"
-
-
-#: Pairs whose GCM is one compiled call; all others run CTR and GHASH over cache-sized pieces.
-FUSED: tuple[Fusion, ...] = ()
-
 #: The XOR that goes with compiled ciphers; the others use NumPy's.
 _COMPILED_XOR = ("twofishkit.kernels.xor", "xor")
 
@@ -128,12 +115,19 @@ _GHASH_VARIABLE = "TWOFISHKIT_GHASH"
 # --- What runs here ------------------------------------------------------------------------------
 
 
+def _import(module: str) -> Any:
+    with no_fork:
+        return importlib.import_module(module)
+
+
 @functools.cache
 def numba_obstacle() -> str | None:
     """Why Numba cannot compile kernels in this process, or None if it can. Imports Numba."""
+    # Numba needs logging, which pairs fork hooks: they must not appear while a fork waits for us.
+    importlib.import_module("logging")
     try:
-        importlib.import_module("numba")
-        target = importlib.import_module("twofishkit.kernels.target")
+        _import("numba")
+        target = _import("twofishkit.kernels.target")
     except ModuleNotFoundError as error:
         return f"{error.name} is not installed"
     except Exception as error:
@@ -150,10 +144,10 @@ def _load(row: Row) -> CipherSlots | GhashSlots | str:
         obstacle = numba_obstacle()
         if obstacle is not None:
             return obstacle
-    module = importlib.import_module(row.module)
+    module = _import(row.module)
     required: frozenset[str] = getattr(module, row.requires, frozenset())
     if required:
-        reason: str | None = importlib.import_module("twofishkit.kernels.target").lacking(required)
+        reason: str | None = _import("twofishkit.kernels.target").lacking(required)
         if reason is not None:
             return reason
     slots: CipherSlots | GhashSlots = getattr(module, row.attribute)
@@ -223,13 +217,19 @@ def _joined(cipher_row: Row, ghash_row: Row) -> Kernels:
     assert isinstance(ghash, GhashSlots)
     xor = composed.xor
     if cipher_row.numba:
-        xor = getattr(importlib.import_module(_COMPILED_XOR[0]), _COMPILED_XOR[1])
-    for fusion in FUSED:
-        if (fusion.cipher, fusion.ghash) == (cipher.name, ghash.name):
-            module = importlib.import_module(fusion.module)
-            return Kernels(
-                cipher, ghash, xor, getattr(module, fusion.encrypt), getattr(module, fusion.decrypt)
-            )
+        xor = getattr(_import(_COMPILED_XOR[0]), _COMPILED_XOR[1])
+    if cipher.cores and ghash.gcm_module:
+        gcm = _import(ghash.gcm_module)
+        return Kernels(
+            cipher,
+            ghash,
+            xor,
+            gcm_encrypt=gcm.gcm_encrypt,
+            gcm_decrypt=gcm.gcm_decrypt,
+            ctr_message=_import("twofishkit.kernels.wide").ctr_message,
+            gcm_seal=gcm.gcm_seal,
+            gcm_open=gcm.gcm_open,
+        )
     return composed.join(cipher, ghash, xor)
 
 
@@ -362,8 +362,8 @@ def describe() -> dict[str, Any]:
         chosen, error = None, str(refusal)
     compiler = cache = None
     if numba_obstacle() is None:
-        compiler = importlib.import_module("twofishkit.kernels.target").describe()
-        directory = importlib.import_module("twofishkit.kernels.cache").cache_directory()
+        compiler = _import("twofishkit.kernels.target").describe()
+        directory = _import("twofishkit.kernels.cache").cache_directory()
         cache = None if directory is None else str(directory)
     variables = (_CIPHER_VARIABLE, _GHASH_VARIABLE, "TWOFISHKIT_CACHE_DIR")
     numba_variables = sorted(name for name in os.environ if name.startswith("NUMBA_"))

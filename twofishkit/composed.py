@@ -63,6 +63,7 @@ def derive(
     return CipherSlots(
         name=name,
         constant_time=constant_time,
+        cores=False,
         expand_key=expand_key,
         wipe=wipe,
         encrypt_blocks=encrypt_blocks,

@@ -27,6 +27,10 @@ Bytes = npt.NDArray[np.uint8]
 Schedule = Any
 GhashTable = Any
 
+#: What the short-message slots of `Kernels` take at most.
+SHORT_BYTES = 2048
+SHORT_AAD_BYTES = 256
+
 
 @dataclass(frozen=True)
 class CipherSlots:
@@ -68,6 +72,8 @@ class CipherSlots:
 
     name: str
     constant_time: bool
+    #: Whether schedules begin with the addresses of block functions, as the kernels of `wide` want.
+    cores: bool
     expand_key: Callable[[Bytes], Schedule]
     wipe: Callable[[Schedule], None]
     encrypt_blocks: Callable[..., None]
@@ -113,6 +119,8 @@ class GhashSlots:
     ghash: Callable[..., None]
     polyval_key: Callable[[Bytes], GhashTable]
     polyval: Callable[..., None]
+    #: The module of GCM kernels for this hash and any cipher that has ``cores``.
+    gcm_module: str | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +132,15 @@ class Kernels:
     ``gcm_encrypt`` is (schedule, table, counter, y, src, dst): CTR with a 32-bit big-endian
     counter, and GHASH over the ciphertext, a partial last block padded with zeros;
     ``gcm_decrypt`` is the inverse. They exist so that a backend can do both in one pass.
+
+    The rest is there for messages so short that Python dominates, or None: one compiled call each,
+    on bytes objects as they are. ``out`` is a bytearray of the right length.
+
+    ``ctr_message`` is (schedule, iv, counter_bits, little_endian, data, out).
+    ``gcm_seal`` is (schedule, table, nonce, aad, data, out, tag_length): nonce of 12 bytes, data of up to
+    SHORT_BYTES, aad of up to SHORT_AAD_BYTES; out = ciphertext || tag.
+    ``gcm_open`` is (schedule, table, nonce, aad, data, out, tag_length) -> bool: data = ciphertext
+    || tag; False, and out as it was, if the tag does not fit.
     """
 
     cipher: CipherSlots
@@ -131,3 +148,6 @@ class Kernels:
     xor: Callable[[Bytes, Bytes, Bytes], None]
     gcm_encrypt: Callable[..., None]
     gcm_decrypt: Callable[..., None]
+    ctr_message: Callable[..., None] | None = None
+    gcm_seal: Callable[..., None] | None = None
+    gcm_open: Callable[..., bool] | None = None

@@ -157,6 +157,7 @@ def ocb_hash(schedule, ls, offset, total, first, src):
 SLOTS = CipherSlots(
     name="gather",
     constant_time=False,
+    cores=False,
     expand_key=expand_key,
     wipe=wipe,
     encrypt_blocks=encrypt_blocks,

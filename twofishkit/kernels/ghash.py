@@ -318,4 +318,5 @@ PORTABLE = GhashSlots(
     ghash=ghash,
     polyval_key=polyval_key,
     polyval=polyval,
+    gcm_module="twofishkit.kernels.gcm_portable",
 )

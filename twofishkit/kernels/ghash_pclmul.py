@@ -68,4 +68,5 @@ SLOTS = GhashSlots(
     ghash=ghash,
     polyval_key=polyval_key,
     polyval=polyval,
+    gcm_module="twofishkit.kernels.gcm_pclmul",
 )

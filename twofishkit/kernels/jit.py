@@ -8,20 +8,10 @@ Kernels are module-level functions. A kernel that closes over a dispatcher or an
 miss the cache in every process and leave a file behind each time.
 """
 
-import os
-import threading
-
 from numba import njit
 
+from twofishkit.forks import no_fork
 from twofishkit.kernels.cache import attach
-
-# Held while a kernel compiles and while the process forks: a child that inherited Numba's or LLVM's
-# own locks in the middle of a compilation could never compile anything itself.
-_compiling = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_compiling.acquire, after_in_parent=_compiling.release, after_in_child=_compiling.release
-    )
 
 
 class Kernel:
@@ -45,7 +35,7 @@ class Kernel:
         With NUMBA_DISABLE_JIT the Python function itself serves, where it uses no intrinsics.
         """
         if self._entry is None:
-            with _compiling:
+            with no_fork:
                 compile_now = getattr(self.dispatcher, "compile", None)
                 self._entry = compile_now(self.signature) if compile_now else self.dispatcher
         return self._entry

@@ -10,6 +10,7 @@ Timing: that of the cipher's cores, plus lengths.
 """
 
 import numpy as np
+from numba import types
 
 from twofishkit.kernels.counters import load_counter, store_counter
 from twofishkit.kernels.jit import inline, kernel
@@ -26,6 +27,9 @@ CHUNK = 256
 CHUNK_BYTES = 16 * CHUNK
 #: Scratch for a chunk: what `fill_tweaks` and `fill_counters` may write beyond it is included.
 WORK_BYTES = CHUNK_BYTES + 256
+
+_BYTES = types.Bytes(types.uint8, 1, "C")
+_BYTEARRAY = types.ByteArray(types.uint8, 1, "C")
 
 
 @inline
@@ -77,6 +81,28 @@ def ctr(schedule, counter, counter_bits, little_endian, src, dst):
     store_counter(counter, 0, low, high, little_endian)
     v.wipe(scratch, used(src.size))
     v.wipe(work, min(src.size + 64, WORK_BYTES))
+
+
+@kernel(types.void(types.uint8[::1], _BYTES, types.int64, types.boolean, _BYTES, _BYTEARRAY))
+def ctr_message(schedule, iv, counter_bits, little_endian, data, out):
+    """out = data ^ keystream for a short message in bytes objects; the iv is left alone."""
+    n, work = len(data), v.stack(WORK_BYTES)
+    scratch = v.stack(SCRATCH_BYTES)
+    low, high = load_counter(v.address(iv), little_endian)
+    ctr_chunk(
+        v.address(schedule),
+        scratch,
+        work,
+        low,
+        high,
+        counter_bits,
+        little_endian,
+        v.address(data),
+        v.address(out),
+        n,
+    )
+    v.wipe(scratch, used(n))
+    v.wipe(work, n + 64)
 
 
 # One block after the other ------------------------------------------------------------------------

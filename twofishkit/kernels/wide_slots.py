@@ -29,6 +29,7 @@ def make_slots(name, *, encrypt_core, decrypt_core, expand_into, schedule_bytes,
     return CipherSlots(
         name=name,
         constant_time=True,
+        cores=True,
         expand_key=expand_key,
         wipe=wipe,
         encrypt_blocks=wide.encrypt_blocks,

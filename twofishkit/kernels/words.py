@@ -44,7 +44,7 @@ def _is_contiguous(array_type):
     """Whether a type is memory that the functions here can read: a C-contiguous array, or an address."""
     if isinstance(array_type, types.Integer):
         return array_type == types.intp
-    return isinstance(array_type, types.Array) and array_type.layout == "C"
+    return isinstance(array_type, types.Buffer) and array_type.layout == "C"
 
 
 def _load(numba_type, llvm_type):

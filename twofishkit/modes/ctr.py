@@ -27,12 +27,7 @@ from twofishkit.buffers import Bytes, Data, Out, Result, byte_length, prepare, s
 from twofishkit.cipher import BLOCK_SIZE, Cipher, as_cipher, as_index, describe
 from twofishkit.errors import InvalidParameter, LimitExceeded
 from twofishkit.modes.streaming import CounterContext
-
-#: Up to here a message goes the short way.
-_SHORT_BYTES = 2048
-
-_U8 = np.dtype(np.uint8)
-_empty, _frombuffer = np.empty, np.frombuffer
+from twofishkit.slots import SHORT_BYTES
 
 
 class CTR:
@@ -61,7 +56,7 @@ class CTR:
     Source: NIST SP 800-38A, 6.5.
     """
 
-    __slots__ = ("_cipher", "_counter_bits", "_iv", "_little_endian", "_slot")
+    __slots__ = ("_cipher", "_counter_bits", "_iv", "_iv_bytes", "_little_endian", "_message", "_slot")
 
     def __init__(
         self, key: Data | Cipher, iv: Data, *, counter_bits: int = 128, byteorder: str = "big"
@@ -71,11 +66,13 @@ class CTR:
         if byteorder not in ("big", "little"):
             raise InvalidParameter(f'byteorder is {byteorder!r}; it must be "big" or "little"')
         allowed = "exactly 16: the whole first counter block, nonce and counter together"
-        self._iv = np.frombuffer(small(iv, "iv", (BLOCK_SIZE,), allowed), np.uint8)
+        self._iv_bytes = small(iv, "iv", (BLOCK_SIZE,), allowed)
+        self._iv = np.frombuffer(self._iv_bytes, np.uint8)
         self._counter_bits = int(counter_bits)
         self._little_endian = byteorder == "little"
         self._cipher = as_cipher(key)
         self._slot = self._cipher._kernels.cipher.ctr
+        self._message = self._cipher._kernels.ctr_message
 
     def encrypt(self, data: Data, *, out: Out = None) -> Result:
         """Encrypt or decrypt a message of any length.
@@ -98,18 +95,12 @@ class CTR:
             For buffers that cannot be used, or a wiped key.
         """
         schedule = self._cipher._schedule
-        if type(data) is bytes and out is None and len(data) <= _SHORT_BYTES:
-            # What `prepare` does, without calling it: such messages are dominated by Python.
-            short = _empty(len(data), _U8)
-            self._slot(
-                schedule,
-                self._iv.copy(),
-                self._counter_bits,
-                self._little_endian,
-                _frombuffer(data, _U8),
-                short,
-            )
-            return short.tobytes()
+        message = self._message
+        if message is not None and type(data) is bytes and out is None and len(data) <= SHORT_BYTES:
+            # Such messages are dominated by Python: one compiled call on the bytes as they are.
+            short = bytearray(len(data))
+            message(schedule, self._iv_bytes, self._counter_bits, self._little_endian, data, short)
+            return bytes(short)
         if self._counter_bits == 32 and byte_length(data) > BLOCK_SIZE << 32:
             # Wider counters outlast any memory.
             raise LimitExceeded(

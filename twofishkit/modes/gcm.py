@@ -18,12 +18,13 @@ from twofishkit.cipher import Cipher, as_cipher, describe
 from twofishkit.errors import InvalidTag, LimitExceeded
 from twofishkit.modes import aead
 from twofishkit.modes.aead_streams import AeadDecryptor, AeadEncryptor
-from twofishkit.modes.gcm_short import MAX_AAD_BYTES, MAX_BYTES, NONCE_BYTES, ShortMessages
+from twofishkit.slots import SHORT_AAD_BYTES, SHORT_BYTES
 
 #: 2^32 - 2 blocks: J0 and its successors must not repeat (SP 800-38D, 5.2.1.1).
 LIMIT_BYTES = (1 << 36) - 32
 
 _NONCES = range(1, 1 << 61)
+_NONCE_BYTES = 12
 
 
 class GcmKey:
@@ -151,38 +152,47 @@ class GCM:
     b'secret'
     """
 
-    __slots__ = ("_key", "_short", "tag_length")
+    __slots__ = ("_gcm_open", "_gcm_seal", "_key", "tag_length")
 
     _tag_first = False
 
     def __init__(self, key: Data | Cipher, tag_length: int = 16) -> None:
         self.tag_length = aead.check_tag_length(tag_length, range(12, 17), "GCM")
         self._key = GcmKey(as_cipher(key))
-        self._short = ShortMessages(self._key.cipher, self._key.table, self.tag_length)
+        kernels = self._key.cipher._kernels
+        self._gcm_seal, self._gcm_open = kernels.gcm_seal, kernels.gcm_open
 
     def encrypt(self, nonce: Data, data: Data, aad: Data = b"", *, out: Out = None) -> Result:
         if (
             type(data) is type(nonce) is type(aad) is bytes
-            and len(nonce) == NONCE_BYTES
-            and len(data) <= MAX_BYTES
-            and len(aad) <= MAX_AAD_BYTES
+            and len(nonce) == _NONCE_BYTES
+            and len(data) <= SHORT_BYTES
+            and len(aad) <= SHORT_AAD_BYTES
             and out is None
+            and self._gcm_seal is not None
         ):
-            return self._short.seal(nonce, data, aad)
+            # A short message is dominated by what surrounds the kernels: one call does it all.
+            key, tag_length = self._key, self.tag_length
+            sealed = bytearray(len(data) + tag_length)
+            self._gcm_seal(key.cipher._schedule, key.table, nonce, aad, data, sealed, tag_length)
+            return bytes(sealed)
         return aead.encrypt(self, nonce, data, aad, out=out)
 
     def decrypt(self, nonce: Data, data: Data, aad: Data = b"", *, out: Out = None) -> Result:
         if (
             type(data) is type(nonce) is type(aad) is bytes
-            and len(nonce) == NONCE_BYTES
-            and self.tag_length <= len(data) <= MAX_BYTES
-            and len(aad) <= MAX_AAD_BYTES
+            and len(nonce) == _NONCE_BYTES
+            and self.tag_length <= len(data) <= SHORT_BYTES
+            and len(aad) <= SHORT_AAD_BYTES
             and out is None
+            and self._gcm_open is not None
         ):
-            plaintext = self._short.open(nonce, data, aad)
-            if plaintext is None:
+            key, tag_length = self._key, self.tag_length
+            opened = bytearray(len(data) - tag_length)
+            schedule = key.cipher._schedule
+            if not self._gcm_open(schedule, key.table, nonce, aad, data, opened, tag_length):
                 raise InvalidTag(aead.FORGED)
-            return plaintext
+            return bytes(opened)
         return aead.decrypt(self, nonce, data, aad, out=out)
 
     encrypt.__doc__ = aead.encrypt.__doc__

@@ -94,12 +94,12 @@ def pattern_argument(argument):
 
 
 def check_memory(argument):
-    """Check that an argument is memory: a C-contiguous array, or an address."""
+    """Check that an argument is memory: a C-contiguous array or bytes-like object, or an address."""
     if isinstance(argument, types.Integer):
         return
-    if isinstance(argument, types.Array) and argument.layout == "C":
+    if isinstance(argument, types.Buffer) and argument.layout == "C":
         return
-    raise TypingError(f"an address or a C-contiguous array is needed here, not {argument}")
+    raise TypingError(f"an address or a C-contiguous array or bytes object is needed here, not {argument}")
 
 
 # Building LLVM values -------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def check_memory(argument):
 
 def pointer_to(context, builder, source, source_type, offset, offset_type, element):
     """The address source + offset as a pointer to ``element``."""
-    if isinstance(source_type, types.Array):
+    if isinstance(source_type, types.Buffer):
         base = builder.bitcast(
             context.make_array(source_type)(context, builder, source).data, I8.as_pointer()
         )

@@ -1,0 +1,29 @@
+"""GCM on the GHASH of `ghash_pmull`; bodies and sources are in `wide_gcm`."""
+
+from twofishkit.kernels import wide_gcm
+from twofishkit.kernels.ghash_pmull import ghash_update
+from twofishkit.kernels.jit import kernel
+
+
+@kernel(wide_gcm.WHOLE)
+def gcm_encrypt(schedule, table, counter, y, src, dst):
+    """dst = src ^ keystream, y absorbs dst."""
+    wide_gcm.encrypt_body(ghash_update, schedule, table, counter, y, src, dst)
+
+
+@kernel(wide_gcm.WHOLE)
+def gcm_decrypt(schedule, table, counter, y, src, dst):
+    """y absorbs src, dst = src ^ keystream."""
+    wide_gcm.decrypt_body(ghash_update, schedule, table, counter, y, src, dst)
+
+
+@kernel(wide_gcm.SEAL)
+def gcm_seal(schedule, table, nonce, aad, data, out, tag_length):
+    """out = ciphertext || tag of a short message."""
+    wide_gcm.seal_body(ghash_update, schedule, table, nonce, aad, data, out, tag_length)
+
+
+@kernel(wide_gcm.OPEN)
+def gcm_open(schedule, table, nonce, aad, data, out, tag_length):
+    """out = plaintext of a short message if its tag is right; returns whether it is."""
+    return wide_gcm.open_body(ghash_update, schedule, table, nonce, aad, data, out, tag_length)
