@@ -43,7 +43,12 @@ def start(script: str, *flags: str, **variables: str) -> subprocess.Popen[str]:
 
 def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
     """What a process wrote to stdout and stderr; it must end with status 0."""
-    out, err = process.communicate(timeout=300)
+    try:
+        out, err = process.communicate(timeout=300)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        raise AssertionError(f"still running after 300 s\n{out}\n{err}") from None
     assert process.returncode == 0, f"status {process.returncode}\n{out}\n{err}"
     return out.strip(), err.strip()
 
@@ -51,5 +56,5 @@ def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
 def run(script: str, *flags: str, **variables: str) -> str:
     """What a script prints; it must succeed and write nothing to stderr."""
     out, err = finish(start(script, *flags, **variables))
-    assert err == ""
+    assert err == "", err
     return out

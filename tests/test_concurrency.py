@@ -1,0 +1,110 @@
+"""Many threads at once, after fork, under spawn: the same right answers, and nothing hangs.
+
+Each case runs in a process of its own, so that kernels are compiled (or loaded) while it lasts.
+"""
+
+import os
+
+import pytest
+
+from tests.processes import run
+
+#: `work(seed)` encrypts and decrypts with GCM, which needs most kinds of kernels, and gives a digest.
+WORK = """
+import hashlib, threading
+import numpy as np
+import numpy.random  # which NumPy loads lazily: a fork in the middle of any import hangs the child
+import twofishkit as tk
+from twofishkit import GCM
+
+def work(seed):
+    key = bytes(range(32))
+    data = np.random.default_rng(seed).integers(0, 256, 5000 + seed, np.uint8)
+    sealed = tk.GCM(key).encrypt(b"twelve bytes", data, b"aad")
+    assert np.array_equal(tk.GCM(key).decrypt(b"twelve bytes", sealed, b"aad"), data)
+    return hashlib.sha256(sealed.tobytes()).hexdigest()
+"""
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[str]:
+    """Digests of the first eight seeds, by the NumPy backend in one thread."""
+    script = f"{WORK}\nprint(*map(work, range(8)))"
+    return run(script, TWOFISHKIT_BACKEND="numpy").split()
+
+
+def test_eight_threads_start_at_once(expected):
+    """None has seen a kernel before, and all of them need all kernels at the same moment."""
+    script = f"""{WORK}
+barrier, digests = threading.Barrier(8), [None] * 8
+
+def start(seed):
+    barrier.wait()
+    for _ in range(3):
+        digests[seed] = work(seed)
+
+threads = [threading.Thread(target=start, args=(seed,)) for seed in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(*digests)
+"""
+    assert run(script).split() == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_children_after_fork(expected):
+    """One child is forked before the first kernel, one while another thread compiles, one after."""
+    script = f"""{WORK}
+import os, sys
+
+def child(seed):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(write_end, f"{{seed}} {{work(seed)}}\\n".encode())
+        finally:
+            os._exit(0)
+    return pid
+
+read_end, write_end = os.pipe()
+children = [child(0)]
+thread = threading.Thread(target=work, args=(7,))
+thread.start()
+children.append(child(1))
+thread.join()
+work(2)
+children.append(child(2))
+for pid in children:
+    assert os.waitpid(pid, 0)[1] == 0
+os.close(write_end)
+with os.fdopen(read_end) as pipe:
+    print(*(line.split()[1] for line in sorted(pipe)))
+"""
+    # Python 3.12 and later warn of every fork in a process that has threads.
+    flags = ("-Werror", "-Wignore:This process:DeprecationWarning")
+    assert run(script, *flags).split() == expected[:3]
+
+
+def test_spawned_processes(expected, tmp_path):
+    """Spawn imports the main module again, which must be a file."""
+    module = tmp_path / "spawned.py"
+    module.write_text(
+        WORK
+        + """
+import multiprocessing
+
+def main():
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        return pool.map(work, range(3))
+"""
+    )
+    script = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import spawned
+if __name__ == "__main__":
+    print(*spawned.main())
+"""
+    assert run(script).split() == expected[:3]
