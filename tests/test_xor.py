@@ -29,8 +29,11 @@ def test_short_lengths_at_every_offset(backend):
 def test_overlap_is_right(backend, n, shift_a, shift_b, seed):
     memory = np.random.default_rng(seed).integers(0, 256, 400, np.uint8)
     a, b, out = (memory[50 + shift :][:n] for shift in (shift_a, shift_b, 0))
-    expected = a ^ b
+    expected, before = a ^ b, memory.copy()
     assert tk.xor(a, b, out=out) is out
+    assert np.array_equal(out, expected)
+    memory[:] = before  # and through the kernel, where the output is no uint8 array
+    tk.xor(a, b, out=memoryview(out))
     assert np.array_equal(out, expected)
 
 
@@ -82,6 +85,14 @@ def test_lengths_must_be_equal():
     for a, b in ((bytes(8), bytes(7)), (bytes(7), bytes(8)), (np.zeros(8, "f8"), np.zeros((), "f8"))):
         with pytest.raises(tk.InvalidLength, match=r"a has \d+ bytes and b has"):
             tk.xor(a, b, out)
+    for a, b in ((1, 8), (8, 1), (8, (1, 8)), ((2, 4), 4)):
+        left, right, full = np.ones(a, np.uint8), np.ones(b, np.uint8), np.zeros(8, np.uint8)
+        if left.size == right.size:
+            assert tk.xor(left, right, full) is full
+        else:
+            with pytest.raises(tk.InvalidLength):
+                tk.xor(left, right, full)
+        assert not full.any()
     for wrong in (bytearray(7), bytearray(9), np.zeros(16, np.uint8)[::2]):
         with pytest.raises(tk.InvalidBuffer, match="out"):
             tk.xor(bytes(8), bytes(8), wrong)

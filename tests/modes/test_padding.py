@@ -53,6 +53,8 @@ ENDINGS = {
     "zero": bytes(16),
     "too long": bytes(15) + b"\x11",
     "much too long": bytes(15) + b"\xff",
+    "seventeen throughout": b"\x11" * 16,
+    "255 throughout": b"\xff" * 16,
     "one byte wrong": bytes(11) + b"\5\5\4\5\5",
     "first byte wrong": b"\x0f" + b"\x10" * 15,
     "second but one": bytes(13) + b"\2\3\3",

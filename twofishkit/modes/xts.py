@@ -186,10 +186,13 @@ def _first_bytes(slot: Slot, schedule: Schedule, tweaks: Bytes, src: Bytes, dst:
 
 
 def _encrypt_stealing(slot: Slot, schedule: Schedule, tweaks: Bytes, src: Bytes, dst: Bytes) -> None:
-    """Encrypt units whose length is not a multiple of 16; names as in the module's text."""
+    """Encrypt units whose length is not a multiple of 16; names as in the module's text.
+
+    dst may be src: each part is read before it is written.
+    """
     r = src.shape[1] % BLOCK_SIZE
     whole = src.shape[1] - r
-    partial = src[:, whole:].copy()  # before dst, which may be src, is written
+    partial = src[:, whole:]
     _first_bytes(slot, schedule, tweaks, src, dst, whole)
     cc = dst[:, whole - BLOCK_SIZE : whole]
     stolen = np.concatenate((partial, cc[:, r:]), axis=1)
@@ -199,11 +202,14 @@ def _encrypt_stealing(slot: Slot, schedule: Schedule, tweaks: Bytes, src: Bytes,
 
 
 def _decrypt_stealing(slot: Slot, schedule: Schedule, tweaks: Bytes, src: Bytes, dst: Bytes) -> None:
-    """Decrypt units whose length is not a multiple of 16; names as in the module's text."""
+    """Decrypt units whose length is not a multiple of 16; names as in the module's text.
+
+    dst may be src: each part is read before it is written.
+    """
     r = src.shape[1] % BLOCK_SIZE
     whole = src.shape[1] - r
     end = np.array(src[:, whole - BLOCK_SIZE : whole], order="C")
-    partial = src[:, whole:].copy()
+    partial = src[:, whole:]
     _first_bytes(slot, schedule, tweaks, src, dst, whole - BLOCK_SIZE)
     before_last = tweaks.copy()
     slot(schedule, tweaks, end, np.empty_like(end))  # only to advance the tweaks
