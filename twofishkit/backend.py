@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from twofishkit import composed
+from twofishkit import composed, parallel
 from twofishkit.errors import BackendUnavailable, InvalidParameter
 from twofishkit.forks import no_fork
 from twofishkit.slots import CipherSlots, GhashSlots, Kernels
@@ -211,6 +211,13 @@ def _warn_of_fallback(name: str) -> None:
 
 
 @functools.cache
+def _threaded(cipher_row: Row, ghash_row: Row, threads: int) -> Kernels:
+    joined = _joined(cipher_row, ghash_row)
+    # Only compiled kernels release the GIL.
+    return parallel.threaded(joined, threads) if cipher_row.numba and ghash_row.numba else joined
+
+
+@functools.cache
 def _joined(cipher_row: Row, ghash_row: Row) -> Kernels:
     cipher, ghash = _load(cipher_row), _load(ghash_row)
     assert isinstance(cipher, CipherSlots)
@@ -233,23 +240,27 @@ def _joined(cipher_row: Row, ghash_row: Row) -> Kernels:
     return composed.join(cipher, ghash, xor)
 
 
-def kernels(cipher_name: str | None = None, ghash_name: str | None = None) -> Kernels:
+def kernels(
+    cipher_name: str | None = None, ghash_name: str | None = None, threads: int | None = None
+) -> Kernels:
     """The implementations of these names.
 
     Without a name: what the environment variable says, else the cipher backend's own GHASH (for
-    `numpy` and `reference`), else the best that runs here.
+    `numpy` and `reference`), else the best that runs here. Inputs from about 1 MiB on are split over up
+    to ``threads`` threads; without a number, TWOFISHKIT_THREADS or all usable CPUs.
 
     Raises
     ------
-    InvalidParameter : there is no such name
+    InvalidParameter : there is no such name, or no such number of threads
     BackendUnavailable : it cannot run here; the message says what is missing
     """
+    threads = parallel.usable_threads() if threads is None else parallel.check_threads(threads)
     cipher_name = cipher_name or os.environ.get(_CIPHER_VARIABLE) or None
     ghash_name = ghash_name or os.environ.get(_GHASH_VARIABLE) or None
     cipher_row = _row(CIPHERS, cipher_name, "backend") if cipher_name else _best(CIPHERS)
     ghash_name = ghash_name or cipher_row.partner
     ghash_row = _row(GHASHES, ghash_name, "GHASH") if ghash_name else _best(GHASHES)
-    return _joined(cipher_row, ghash_row)
+    return _threaded(cipher_row, ghash_row, threads)
 
 
 class use:
@@ -264,6 +275,9 @@ class use:
     cipher, ghash : str, optional
         names as in `available` and `available_ghash`; without one, the default. ``use()`` undoes
         earlier calls.
+    threads : int, optional
+        at most how many threads share an input of 1 MiB or more; without one, TWOFISHKIT_THREADS or
+        all CPUs that the process may use
 
     Raises
     ------
@@ -276,8 +290,10 @@ class use:
     ...     cipher = Twofish(key)
     """
 
-    def __init__(self, cipher: str | None = None, *, ghash: str | None = None) -> None:
-        self._kernels = kernels(cipher, ghash)
+    def __init__(
+        self, cipher: str | None = None, *, ghash: str | None = None, threads: int | None = None
+    ) -> None:
+        self._kernels = kernels(cipher, ghash, threads)
         self._tokens: list[contextvars.Token[Kernels | None]] = []
         _choices.add(self)
 
