@@ -21,6 +21,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
