@@ -151,13 +151,13 @@ def fill_sbox(schedule, j, s0, s1, s2, s3, k):
 def expand(schedule, key, k, scratch):
     """Fill all of a schedule but its header from k key words pairs at address ``key``."""
     fill_subkeys(schedule, key, k, scratch)
-    s0 = rs(load_u32(key, 8 * (k - 1)), load_u32(key, 8 * (k - 1) + 4))
-    s1 = rs(load_u32(key, 8 * (k - 2)), load_u32(key, 8 * (k - 2) + 4))
+    words = rs(key, k)
+    s0, s1 = v.extract(words, k - 1), v.extract(words, k - 2)
     s2, s3 = s1, s1
     if k >= 3:
-        s2 = rs(load_u32(key, 8 * (k - 3)), load_u32(key, 8 * (k - 3) + 4))
+        s2 = v.extract(words, k - 3)
     if k == 4:
-        s3 = rs(load_u32(key, 0), load_u32(key, 4))
+        s3 = v.extract(words, 0)
     fill_sbox(schedule, 0, s0, s1, s2, s3, k)
     fill_sbox(schedule, 1, s0, s1, s2, s3, k)
     fill_sbox(schedule, 2, s0, s1, s2, s3, k)

@@ -13,8 +13,6 @@ and odd rounds (A, B) from (C, D). After 16 rounds the ciphertext is (C, D, A, B
 Source: "Twofish: A 128-Bit Block Cipher", sections 4.1 to 4.3.
 """
 
-import numpy as np
-
 from twofishkit.kernels.jit import inline
 from twofishkit.kernels.words import load_u32
 from twofishkit.simd import vectors as v
@@ -117,35 +115,34 @@ def finish_round(T, scratch, target, t0, t1, k0, k1, decrypting):
 
 
 @inline
-def rs_step(x):
-    """x times the generator's root, modulo w(x): one step of the RS code as a linear recurrence.
+def _rs_step(x):
+    """x times the generator's root, modulo w(x), in all lanes: a step of the RS code as a recurrence.
 
     The RS matrix is the generator of a (12, 8) code with the polynomial x^4 + (a + 1/a) x^3 + a x^2 +
     (a + 1/a) x + 1 over GF(2^8)/w(x); eight steps of division by it give RS times the bytes.
     """
-    top = np.uint32(x >> np.uint32(24))
-    one = np.uint32(1)
-    twice = np.uint32(
-        np.uint32(top << one) ^ np.uint32(np.uint32(RS_FEEDBACK) * np.uint32(top >> np.uint32(7)))
-    )
-    half = np.uint32(np.uint32(top >> one) ^ np.uint32(np.uint32(RS_FEEDBACK >> 1) * np.uint32(top & one)))
-    sum_ = np.uint32(half ^ twice)
-    return np.uint32(
-        np.uint32(x << np.uint32(8))
-        ^ np.uint32(sum_ << np.uint32(24))
-        ^ np.uint32(twice << np.uint32(16))
-        ^ np.uint32(sum_ << np.uint32(8))
-        ^ top
-    )
+    top = x >> 24
+    twice = (top << 1) ^ ((top >> 7) * RS_FEEDBACK)
+    half = (top >> 1) ^ ((top & 1) * (RS_FEEDBACK >> 1))
+    total = half ^ twice
+    return (x << 8) ^ (total << 24) ^ (twice << 16) ^ (total << 8) ^ top
 
 
 @inline
-def rs(low, high):
-    """S = RS (m0 ... m7) for the key words low = m0..m3 and high = m4..m7. Timing: constant."""
-    r = high
+def rs(key, k):
+    """S_i = RS (m_{8i} ... m_{8i+7}) for i < k, from the key at an address; lanes from k on are 0.
+
+    In vector lanes, because LLVM makes a scalar product with one bit of the key a select, and might make
+    that a branch. Source: section 4.3. Timing: constant.
+    """
+    low, high = v.zero(v.u32x4), v.zero(v.u32x4)
+    for i in range(k):
+        low = v.insert(low, i, load_u32(key, 8 * i))
+        high = v.insert(high, i, load_u32(key, 8 * i + 4))
+    x = high
     for _ in range(4):
-        r = rs_step(r)
-    r = np.uint32(r ^ low)
+        x = _rs_step(x)
+    x = x ^ low
     for _ in range(4):
-        r = rs_step(r)
-    return r
+        x = _rs_step(x)
+    return x
