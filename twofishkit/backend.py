@@ -233,6 +233,8 @@ def _joined(cipher_row: Row, ghash_row: Row) -> Kernels:
             xor,
             gcm_encrypt=gcm.gcm_encrypt,
             gcm_decrypt=gcm.gcm_decrypt,
+            gcm_encrypt_rows=gcm.gcm_encrypt_rows,
+            gcm_decrypt_rows=gcm.gcm_decrypt_rows,
             ctr_message=_import("twofishkit.kernels.wide").ctr_message,
             gcm_seal=gcm.gcm_seal,
             gcm_open=gcm.gcm_open,

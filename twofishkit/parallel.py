@@ -428,6 +428,7 @@ def threaded(kernels: Kernels, threads: int) -> Kernels:
         kernels,
         cipher=dataclasses.replace(kernels.cipher, **slots),
         ghash=dataclasses.replace(kernels.ghash, ghash=split.ghash),
+        threads=threads,
         gcm_encrypt=split.gcm_encrypt,
         gcm_decrypt=split.gcm_decrypt,
     )

@@ -133,6 +133,14 @@ class Kernels:
     counter, and GHASH over the ciphertext, a partial last block padded with zeros;
     ``gcm_decrypt`` is the inverse. They exist so that a backend can do both in one pass.
 
+    ``threads`` is how many threads callers should share long work of independent parts among; 1 unless
+    the kernels release the GIL.
+
+    ``gcm_encrypt_rows`` is (schedule, table, counters uint8[16 n], tags uint8[16 n], src uint8[n, a], dst
+    uint8[n, b]), or None: `gcm_encrypt` for n messages in one call, each the first min(a, b) bytes of a row,
+    and the length block of each (no AAD) absorbed into its tag, which then lacks only E(J0). counters
+    are left as they are, and so is the rest of each row. ``gcm_decrypt_rows`` is the inverse.
+
     The rest is there for messages so short that Python dominates, or None: one compiled call each,
     on bytes objects as they are. ``out`` is a bytearray of the right length.
 
@@ -148,6 +156,9 @@ class Kernels:
     xor: Callable[[Bytes, Bytes, Bytes], None]
     gcm_encrypt: Callable[..., None]
     gcm_decrypt: Callable[..., None]
+    threads: int = 1
+    gcm_encrypt_rows: Callable[..., None] | None = None
+    gcm_decrypt_rows: Callable[..., None] | None = None
     ctr_message: Callable[..., None] | None = None
     gcm_seal: Callable[..., None] | None = None
     gcm_open: Callable[..., bool] | None = None

@@ -17,6 +17,18 @@ def gcm_decrypt(schedule, table, counter, y, src, dst):
     wide_gcm.decrypt_body(ghash_update, schedule, table, counter, y, src, dst)
 
 
+@kernel(wide_gcm.ROWS)
+def gcm_encrypt_rows(schedule, table, counters, tags, src, dst):
+    """Row by row: dst = src ^ keystream, tag = GHASH of dst and its length."""
+    wide_gcm.encrypt_rows_body(ghash_update, schedule, table, counters, tags, src, dst)
+
+
+@kernel(wide_gcm.ROWS)
+def gcm_decrypt_rows(schedule, table, counters, tags, src, dst):
+    """Row by row: tag = GHASH of src and its length, dst = src ^ keystream."""
+    wide_gcm.decrypt_rows_body(ghash_update, schedule, table, counters, tags, src, dst)
+
+
 @kernel(wide_gcm.SEAL)
 def gcm_seal(schedule, table, nonce, aad, data, out, tag_length):
     """out = ciphertext || tag of a short message."""

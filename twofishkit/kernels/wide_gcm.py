@@ -28,6 +28,7 @@ _BYTES = types.Bytes(types.uint8, 1, "C")
 _BYTEARRAY = types.ByteArray(types.uint8, 1, "C")
 #: Signatures of the kernels that the `gcm_*` modules define.
 WHOLE = "void(u1[::1], u8[::1], u1[::1], u1[::1], u1[::1], u1[::1])"
+ROWS = "void(u1[::1], u8[::1], u1[::1], u1[::1], u1[:, ::1], u1[:, ::1])"
 _SHORT = (types.uint8[::1], types.uint64[::1], _BYTES, _BYTES, _BYTES, _BYTEARRAY, types.int64)
 SEAL, OPEN = types.void(*_SHORT), types.boolean(*_SHORT)
 
@@ -74,6 +75,52 @@ def decrypt_body(update, schedule, table, counter, y, src, dst):
     store_counter(counter, 0, low, high, False)
     v.wipe(scratch, used(src.size))
     v.wipe(work, min(src.size + 64, WORK_BYTES))
+
+
+@inline
+def absorb_length(update, table, y, text, n_bytes):
+    """Absorb the length block of a message without additional data; text is 16 bytes of scratch."""
+    store_u64(text, 0, np.uint64(0))
+    store_u64(text, 8, swap_bytes(np.uint64(8 * n_bytes)))
+    update(table, y, text, 0, 1)
+
+
+@inline
+def encrypt_rows_body(update, schedule, table, counters, tags, src, dst):
+    """Row i of dst = row i of src ^ keystream from counter i on; tag i = GHASH of it and its length."""
+    scratch, work, text = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES), v.stack(16)
+    keys, n_bytes = v.address(schedule), min(src.shape[1], dst.shape[1])
+    for row in range(src.shape[0]):
+        low, high = load_counter(v.address(counters) + 16 * row, False)
+        source = v.address(src) + row * src.shape[1]
+        target = v.address(dst) + row * dst.shape[1]
+        state = v.address(tags) + 16 * row
+        for at in range(0, n_bytes, CHUNK_BYTES):
+            n = min(CHUNK_BYTES, n_bytes - at)
+            low, high = ctr_chunk(keys, scratch, work, low, high, 32, False, source + at, target + at, n)
+            absorb(update, table, state, target + at, n)
+        absorb_length(update, table, state, text, n_bytes)
+    v.wipe(scratch, used(n_bytes))
+    v.wipe(work, min(n_bytes + 64, WORK_BYTES))
+
+
+@inline
+def decrypt_rows_body(update, schedule, table, counters, tags, src, dst):
+    """The inverse: tag i = GHASH of row i of src and its length, row i of dst = row i of src ^ keystream."""
+    scratch, work, text = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES), v.stack(16)
+    keys, n_bytes = v.address(schedule), min(src.shape[1], dst.shape[1])
+    for row in range(src.shape[0]):
+        low, high = load_counter(v.address(counters) + 16 * row, False)
+        source = v.address(src) + row * src.shape[1]
+        target = v.address(dst) + row * dst.shape[1]
+        state = v.address(tags) + 16 * row
+        for at in range(0, n_bytes, CHUNK_BYTES):
+            n = min(CHUNK_BYTES, n_bytes - at)
+            absorb(update, table, state, source + at, n)
+            low, high = ctr_chunk(keys, scratch, work, low, high, 32, False, source + at, target + at, n)
+        absorb_length(update, table, state, text, n_bytes)
+    v.wipe(scratch, used(n_bytes))
+    v.wipe(work, min(n_bytes + 64, WORK_BYTES))
 
 
 @inline

@@ -1,8 +1,8 @@
 """Twofish-256-GCM as the chunk cipher of the sealed format.
 
 GCM with a 12-byte nonce, a 16-byte tag and no AAD, for many equally long messages at a time: the
-tag masks E(K, J0) of all of them are one call, and so are the comparisons of tags. What is left per
-chunk is CTR with GHASH in one kernel call, and one GHASH of the length block.
+tag masks E(K, J0) of all of them are one call, and so are the comparisons of tags. Where the backend
+has a kernel for many messages, all the rest is one call too.
 
 The label is ours. c2sp.org/chunked-encryption names its instantiations after IANA's list of AEADs,
 which has no Twofish: this is the construction, but none of the named instantiations.
@@ -11,6 +11,7 @@ Timing: that of the backend. Source: NIST SP 800-38D, 7.1 and 7.2.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ LABEL = b"twofishkit/AEAD_TWOFISH_256_GCM"
 class TwofishGcm:
     """A `stream.ChunkCipher`."""
 
-    __slots__ = ("_blocks", "_cipher", "_decrypt", "_encrypt", "_ghash", "_table")
+    __slots__ = ("_blocks", "_cipher", "_decrypt", "_encrypt", "_ghash", "_table", "threads")
 
     def __init__(self, key: bytes) -> None:
         self._cipher = Twofish(key)
@@ -33,40 +34,51 @@ class TwofishGcm:
         self._table = kernels.ghash.ghash_key(h)
         self._ghash = kernels.ghash.ghash
         self._blocks = kernels.cipher.encrypt_blocks
-        self._encrypt, self._decrypt = kernels.gcm_encrypt, kernels.gcm_decrypt
+        self._encrypt = kernels.gcm_encrypt_rows or self._by_row(kernels.gcm_encrypt)
+        self._decrypt = kernels.gcm_decrypt_rows or self._by_row(kernels.gcm_decrypt)
+        self.threads = kernels.threads
 
     def seal(self, nonces: Bytes, plaintexts: Bytes, sealed: Bytes) -> None:
         size = plaintexts.shape[1]
-        sealed[:, size:] = self._run(self._encrypt, nonces, plaintexts, sealed[:, :size])
+        sealed[:, size:] = self._run(self._encrypt, nonces, plaintexts, sealed)
 
     def open(self, nonces: Bytes, sealed: Bytes, plaintexts: Bytes) -> int:
         size = plaintexts.shape[1]
-        differences = self._run(self._decrypt, nonces, sealed[:, :size], plaintexts) ^ sealed[:, size:]
+        differences = self._run(self._decrypt, nonces, sealed, plaintexts) ^ sealed[:, size:]
         wrong = np.bitwise_or.reduce(differences, axis=1)
         return int(wrong.astype(bool).argmax()) if wrong.any() else len(wrong)
 
     def wipe(self) -> None:
         self._cipher.wipe()
 
-    def _run(self, slot: Callable[..., None], nonces: Bytes, src: Bytes, dst: Bytes) -> Bytes:
-        """Run one of GCM's slots over each row of src into dst; the tags, uint8[n, 16]."""
-        n, size = src.shape
-        schedule, table = self._cipher._schedule, self._table
-        counters = np.zeros((n, 16), np.uint8)  # J0 = nonce || 1, then J0 + 1
+    def _run(self, rows: Callable[..., None], nonces: Bytes, src: Bytes, dst: Bytes) -> Bytes:
+        """Run one direction of GCM over each row of src into dst; the tags, uint8[n, 16]."""
+        schedule = self._cipher._schedule
+        counters = np.zeros((len(src), 16), np.uint8)  # J0 = nonce || 1, then J0 + 1
         counters[:, :12] = nonces
         counters[:, 15] = 1
-        masks = np.empty((n, 16), np.uint8)
-        self._blocks(schedule, counters.reshape(-1), masks.reshape(-1))
+        masks = np.empty(counters.size, np.uint8)
+        self._blocks(schedule, counters.reshape(-1), masks)
         counters[:, 15] = 2
-        tags = np.zeros((n, 16), np.uint8)
-        if size:
-            for counter, y, row, result in zip(counters, tags, src, dst, strict=True):
-                slot(schedule, table, counter, y, row, result)
-        lengths = np.frombuffer((8 * size).to_bytes(16, "big"), np.uint8)
-        for y in tags:
-            self._ghash(table, y, lengths)
+        tags = np.zeros(counters.size, np.uint8)
+        rows(schedule, self._table, counters.reshape(-1), tags, src, dst)
         tags ^= masks
-        return tags
+        return tags.reshape(-1, 16)
+
+    def _by_row(self, slot: Callable[..., None]) -> Callable[..., None]:
+        """`Kernels.gcm_encrypt_rows` or its inverse, from the slot for one message."""
+        ghash = self._ghash
+
+        def rows(schedule: Any, table: Any, counters: Bytes, tags: Bytes, src: Bytes, dst: Bytes) -> None:
+            size = min(src.shape[1], dst.shape[1])
+            lengths = np.frombuffer((8 * size).to_bytes(16, "big"), np.uint8)
+            for at, (row, result) in enumerate(zip(src, dst, strict=True)):
+                y = tags[16 * at : 16 * at + 16]
+                if size:
+                    slot(schedule, table, counters[16 * at : 16 * at + 16], y, row[:size], result[:size])
+                ghash(table, y, lengths)
+
+        return rows
 
 
 #: Twofish-256-GCM under our label: what every sealed file uses.
