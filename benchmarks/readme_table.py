@@ -1,6 +1,6 @@
 """Writes the README's table of speeds from a measured run.
 
-    python -m twofishkit bench --json --keys 256 > run.json
+    python -m twofishkit bench --json --keys 256 --sizes 64K > run.json
     python benchmarks/readme_table.py run.json
 
 What stands between the two ``bench`` comments of README.md is replaced; nothing is typed by hand.
@@ -51,10 +51,11 @@ def _cell(record: dict[str, Any] | None) -> str:
 
 def caption(document: dict[str, Any], key_bits: int = 256) -> str:
     machine = document["machine"]
+    size = max(each["size_bytes"] for each in document["results"] if each["section"] == "modes")
     clock = max((each["auto_mhz"] or 0) for each in document["results"])
     return (
-        f"MiB/s (cycles per byte), one thread, {key_bits}-bit keys, 1 MiB in place, {machine['processor']} at"
-        f" {clock:.0f} MHz, Python {machine['python']}, Numba {machine['numba']}:"
+        f"MiB/s (cycles per byte) of one thread, {key_bits}-bit keys, messages of {size >> 10} KiB in place,"
+        f" {machine['processor']} at {clock:.0f} MHz, Python {machine['python']}, Numba {machine['numba']}:"
     )
 
 

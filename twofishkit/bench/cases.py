@@ -1,5 +1,6 @@
 """Every mode of operation as tasks to time: twofishkit's backends first, peers after them.
 
+One thread each: what more threads give has rows of its own.
 A mode's row here is all that the bench knows about it; `groups` multiplies rows by directions, key
 sizes, message sizes and implementations.
 """
@@ -163,7 +164,7 @@ def _our_case(mode: Mode, decrypt: bool, bits: int, name: str) -> Case:
     def prepare(size: int) -> Call:
         return mode.ours(key_of(bits, mode.keys), key_of(8 * mode.iv_bytes), scratch(size), decrypt)
 
-    return Case(name, True, prepare, lambda: backend.use(name))
+    return Case(name, True, prepare, lambda: backend.use(name, threads=1))
 
 
 def _peer_case(mode: Mode, decrypt: bool, bits: int, peer: Peer) -> Case:

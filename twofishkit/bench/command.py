@@ -20,9 +20,13 @@ from twofishkit.testing.peers import openssl
 #: Version of the JSON document; grows when a field changes its meaning or goes.
 JSON_VERSION = 1
 
-_PRIMITIVES = ("ghash", "xor", "keys", "short")
+_PRIMITIVES = ("ghash", "xor", "keys", "short", "threads")
 #: What ``--modes`` may name.
 TASKS = (*dict.fromkeys(mode.name.split()[0] for mode in cases.MODES), *_PRIMITIVES)
+#: Bytes of the message that is split over threads, and of a quick run's.
+_LONG, _LONG_QUICK = 64 << 20, 4 << 20
+#: Backends that hold the GIL.
+_ONE_THREAD = ("numpy", "reference")
 _PER_CALL_SECTIONS = ("xor", "key set-up", "short messages")
 _LABEL_WIDTH = 60
 _SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -71,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
     tasks = args.modes or TASKS
     key_bits = args.keys or ((256,) if args.quick else (128, 192, 256))
     sizes = args.sizes or ((1 << 16,) if args.quick else (1 << 20,))
-    groups = list(_groups(tasks, key_bits, sizes, names))
+    long_size = max(*sizes, _LONG_QUICK if args.quick else _LONG)
+    groups = list(_groups(tasks, key_bits, sizes, names, long_size))
     clock = Clock()
     results = []
     shown = _Tables() if not args.json else None
@@ -110,7 +115,11 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _groups(
-    tasks: Sequence[str], key_bits: Sequence[int], sizes: Sequence[int], names: Sequence[str]
+    tasks: Sequence[str],
+    key_bits: Sequence[int],
+    sizes: Sequence[int],
+    names: Sequence[str],
+    long_size: int,
 ) -> Iterator[Group]:
     yield from cases.groups(tasks, key_bits, sizes, names)
     if "ghash" in tasks:
@@ -121,6 +130,8 @@ def _groups(
         yield from primitives.key_groups(key_bits, names)
     if "short" in tasks:
         yield from primitives.short_groups(names)
+    if "threads" in tasks:
+        yield from primitives.thread_groups(long_size, [name for name in names if name not in _ONE_THREAD])
 
 
 class _Tables:

@@ -1,12 +1,12 @@
-"""What is timed besides the modes: GHASH, XOR, key set-up and short messages."""
+"""What is timed besides the modes: GHASH, XOR, key set-up, short messages and threads."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 import twofishkit as tk
-from twofishkit import backend
-from twofishkit.bench.cases import Call, key_of, scratch
+from twofishkit import backend, parallel
+from twofishkit.bench.cases import MODES, Call, Mode, key_of, scratch
 from twofishkit.bench.measure import Case, Group
 from twofishkit.testing.peers import Peer, find
 from twofishkit.testing.peers.openssl import find_yardsticks
@@ -33,7 +33,7 @@ def ghash_groups(sizes: Sequence[int]) -> Iterator[Group]:
 
 def _ghash_case(name: str) -> Case:
     def prepare(size: int) -> Call:
-        slots = backend.kernels(ghash_name=name).ghash
+        slots = backend.kernels(ghash_name=name, threads=1).ghash
         table, state, data = slots.ghash_key(scratch(16)), np.zeros(16, np.uint8), scratch(size)
         return lambda: slots.ghash(table, state, data)
 
@@ -68,12 +68,12 @@ def key_groups(key_bits: Sequence[int], backends: Sequence[str]) -> Iterator[Gro
 
 def _twofish_case(name: str, bits: int) -> Case:
     key = key_of(bits)
-    return Case(name, True, lambda size: lambda: tk.Twofish(key), lambda: backend.use(name))
+    return Case(name, True, lambda size: lambda: tk.Twofish(key), lambda: backend.use(name, threads=1))
 
 
 def _schedule_case(name: str, bits: int) -> Case:
     def prepare(size: int) -> Call:
-        slots, key = backend.kernels(name).cipher, np.frombuffer(key_of(bits), np.uint8).copy()
+        slots, key = backend.kernels(name, threads=1).cipher, np.frombuffer(key_of(bits), np.uint8).copy()
         return lambda: slots.expand_key(key)
 
     return Case(f"{name}, expand_key", True, prepare)
@@ -91,6 +91,23 @@ def short_groups(backends: Sequence[str]) -> Iterator[Group]:
         yield Group("short messages", f"{name} enc", 256, SHORT, tuple(cases), whole=True)
 
 
+def thread_groups(size: int, backends: Sequence[str]) -> Iterator[Group]:
+    """A long message over one thread, two, four ... and all that this process may use."""
+    most = parallel.usable_threads()
+    counts = [*(1 << i for i in range(most.bit_length()) if 1 << i < most), most]
+    for mode in (mode for mode in MODES if mode.name in ("ctr", "gcm")):
+        cases = [_thread_case(mode, name, threads) for name in backends for threads in counts]
+        yield Group("threads", f"{mode.name} enc", 256, size, tuple(cases), whole=True)
+
+
+def _thread_case(mode: Mode, name: str, threads: int) -> Case:
+    def prepare(size: int) -> Call:
+        return mode.ours(key_of(256), key_of(8 * mode.iv_bytes), scratch(size), False)
+
+    title = f"{name}, {threads} thread{'s' if threads > 1 else ''}"
+    return Case(title, True, prepare, lambda: backend.use(name, threads=threads))
+
+
 def _short_case(mode: str, name: str) -> Case:
     def prepare(size: int) -> Call:
         data, nonce = bytes(size), bytes(12)
@@ -100,7 +117,7 @@ def _short_case(mode: str, name: str) -> Case:
         gcm = tk.GCM(key_of(256))
         return lambda: gcm.encrypt(nonce, data)
 
-    return Case(name, True, prepare, lambda: backend.use(name))
+    return Case(name, True, prepare, lambda: backend.use(name, threads=1))
 
 
 def _short_peer_case(mode: str, peer: Peer) -> Case:
