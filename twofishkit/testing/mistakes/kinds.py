@@ -31,12 +31,9 @@ class Mistake:
     recipe: Recipe | None = None
     function: ModeFunction | None = None
 
-    @property
-    def subject(self) -> str:
-        return "Twofish" if self.recipe else "/".join(mode.upper() for mode in self.modes)
-
-    def __str__(self) -> str:
-        return f"{self.subject} with {self.title}"
+    def equals(self, mode: str) -> str:
+        """The sentence for a target that makes this mistake in ``mode``."""
+        return f"equals {'Twofish' if self.recipe else mode.upper()} with {self.title}"
 
     def answer(self, case: Case, expand: Expand = expand) -> Answer | None:
         """What an implementation with this mistake answers; None if it cannot process the case.

@@ -67,7 +67,7 @@ def rs_product(
     return word
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recipe:
     """The steps of Twofish, in the order of the paper; calling it with a key gives a cipher."""
 
@@ -105,7 +105,13 @@ class Recipe:
     decrypting: "Recipe | None" = None
 
     def __call__(self, key: bytes) -> "Cipher":
-        return Cipher(self, key)
+        return _cipher(self, bytes(key))
+
+
+@functools.lru_cache(maxsize=2048)
+def _cipher(recipe: Recipe, key: bytes) -> "Cipher":
+    """Remembered: cases share keys."""
+    return Cipher(recipe, key)
 
 
 class Cipher:
@@ -122,8 +128,13 @@ class Cipher:
             K += recipe.subkey_pair(self.h(even, Me), self.h(odd, Mo))
         self.K = recipe.arrange(K)
         L = tuple(recipe.sbox_key(self.S))
-        self._g_byte = functools.cache(lambda i, x: recipe.mds[256 * i + self._sbox(i, x, L)])
-        self._for_decryption = Cipher(recipe.decrypting, key) if recipe.decrypting else self
+
+        @functools.cache
+        def g_byte(i: int, x: int) -> int:
+            return recipe.mds[256 * i + self._sbox(i, x, L)]
+
+        self._g_byte: Callable[[int, int], int] = g_byte
+        self._for_decryption = recipe.decrypting(key) if recipe.decrypting else self
 
     def _sbox(self, i: int, x: int, L: Sequence[int]) -> int:
         recipe = self.recipe

@@ -1,6 +1,6 @@
 """Known mistakes of the key schedule and of h: bytes into words, RS, MDS, q, h, subkeys."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from twofishkit.reference import block as reference
 from twofishkit.reference.block import MASK, pht, q0, q1, rol
@@ -14,7 +14,7 @@ def big_endian_words(data: bytes) -> Sequence[int]:
     return [int.from_bytes(data[i : i + 4], "big") for i in range(0, len(data), 4)]
 
 
-def big_endian_bytes(numbers: Sequence[int]) -> bytes:
+def big_endian_bytes(numbers: Iterable[int]) -> bytes:
     return b"".join(word.to_bytes(4, "big") for word in numbers)
 
 
