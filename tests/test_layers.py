@@ -45,6 +45,7 @@ THIRD_PARTY_OF = {
     "backend": {"numba"},  # by name, to see whether it is there
     "bench": {"numba"},  # for its clock
     "testing": {"cryptography", "hypothesis", "oxifish"},  # peers and strategies
+    "compat": {"cryptography"},  # its InvalidTag, where it is there
 }
 
 
