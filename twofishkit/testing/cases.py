@@ -28,6 +28,8 @@ OPERATIONS = tuple(
     for operation in ([mode] if mode in SINGLE_OPERATIONS else [f"{mode}-encrypt", f"{mode}-decrypt"])
 )
 
+#: Bytes of a Twofish key.
+KEY_SIZES = (16, 24, 32)
 #: Modes that can be fed piece by piece, and modes that can write over their input.
 CHUNKED = ("ecb", "cbc", "cfb", "cfb8", "ofb", "ctr", "gcm", "ocb", "eax", "cmac", "ghash")
 IN_PLACE = CIPHER_MODES

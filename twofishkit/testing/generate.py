@@ -14,9 +14,8 @@ from dataclasses import replace
 
 from twofishkit.reference.gf128 import BLOCK, ZERO_BLOCK, dbl, ghash_multiply, xor
 from twofishkit.testing import oracle
-from twofishkit.testing.cases import AEADS, CHUNKED, IN_PLACE, OPERATIONS, Case
+from twofishkit.testing.cases import AEADS, CHUNKED, IN_PLACE, KEY_SIZES, OPERATIONS, Case
 
-KEY_SIZES = (16, 24, 32)
 #: Lengths of messages, for modes that take any; others round up to what they take.
 LENGTHS = (16, 0, 1, 15, 17, 33, 48, 31, 32, 64, 47, 100, 79, 0, 129, 5, 160, 95, 256, 300)
 AAD_LENGTHS = (0, 20, 1, 16, 15, 17, 32, 47, 0, 64, 130)

@@ -39,7 +39,7 @@ class FunctionTarget:
 
     def __init__(self, function: Callable[[Case], Result], name: str | None = None) -> None:
         self._function = function
-        self.name = name or getattr(function, "__name__", repr(function))
+        self.name = name or str(getattr(function, "__name__", function))
 
     def answer(self, case: Case) -> Answer:
         return called(lambda: self._function(case))
@@ -64,7 +64,7 @@ class BlockTarget:
         name: str | None = None,
     ) -> None:
         self._functions = {"ecb-encrypt": encrypt_block, "ecb-decrypt": decrypt_block}
-        self.name = name or getattr(encrypt_block, "__name__", repr(encrypt_block))
+        self.name = name or str(getattr(encrypt_block, "__name__", encrypt_block))
 
     def answer(self, case: Case) -> Answer:
         permute = self._functions.get(case.operation)

@@ -1,0 +1,206 @@
+"""Asking a target and judging its answers."""
+
+import itertools
+import time
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from twofishkit.errors import InvalidParameter
+from twofishkit.testing import diagnose, generate, oracle, published
+from twofishkit.testing.cases import MODES, OPERATIONS, Answer, Case
+from twofishkit.testing.shrink import shrink
+from twofishkit.testing.targets import Target
+
+#: After so many answers in a row that were none, an operation is left alone.
+PATIENCE = 3
+#: Failures of a mode that are kept as evidence.
+_KEPT = 8
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that the target answers otherwise than expected."""
+
+    case: Case
+    expected: Answer
+    got: Answer
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop asking generated cases: after so many of them or so many seconds, whatever is first."""
+
+    cases: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.cases is not None and self.cases < 0:
+            raise InvalidParameter(f"a budget has 0 cases or more, not {self.cases}")
+        if self.seconds is not None and self.seconds < 0:
+            raise InvalidParameter(f"a budget has 0 seconds or more, not {self.seconds}")
+
+    def spend(self, cases: Iterable[Case]) -> Iterator[Case]:
+        """The cases that the budget allows."""
+        deadline = None if self.seconds is None else time.monotonic() + self.seconds
+        for case in itertools.islice(cases, self.cases):
+            if deadline is not None and time.monotonic() >= deadline:
+                return
+            yield case
+
+
+#: Reaches the edges of every mode.
+BUDGET = Budget(cases=1000)
+
+
+@dataclass
+class ModeResult:
+    """What came out for one mode."""
+
+    mode: str
+    passed: int = 0
+    failed: int = 0
+    unsupported: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    smallest: Failure | None = None
+    questions: int = 0
+    causes: tuple[diagnose.Cause, ...] = ()
+    notes: tuple[str, ...] = ()
+    given_up: bool = False
+
+
+@dataclass
+class Report:
+    """What came out for a target."""
+
+    target: str
+    seed: int
+    modes: dict[str, ModeResult]
+    published: int = 0
+    generated: int = 0
+
+    @property
+    def failed(self) -> int:
+        return sum(result.failed for result in self.modes.values())
+
+    @property
+    def asked(self) -> int:
+        """Cases that the target answered in some way, also a wrong one."""
+        return sum(result.passed + result.failed for result in self.modes.values())
+
+    @property
+    def exit_code(self) -> int:
+        """0: all agree; 1: something differs; 2: nothing could be compared."""
+        if self.failed:
+            return 1
+        return 0 if self.asked else 2
+
+
+def operations_of(modes: Collection[str]) -> tuple[str, ...]:
+    """The operations of some modes. Raises InvalidParameter for a mode that there is not."""
+    unknown = [mode for mode in modes if mode not in MODES]
+    if unknown:
+        raise InvalidParameter(f"{unknown[0]!r} is not one of {', '.join(MODES)}")
+    return tuple(
+        operation for operation in OPERATIONS if operation.rpartition("-")[0] in modes or operation in modes
+    )
+
+
+def compare(
+    target: Target,
+    *,
+    seed: int = 0,
+    modes: Collection[str] = MODES,
+    budget: Budget = BUDGET,
+    with_published: bool = True,
+    explain: bool = True,
+) -> Report:
+    """Ask a target the published vectors, then generated cases, and find out why it fails.
+
+    Parameters
+    ----------
+    seed : which generated cases
+    modes : those to ask
+    budget : for generated cases; published ones are always all asked
+    with_published : whether to ask those
+    explain : whether to shrink failures and look for known mistakes
+    """
+    operations = operations_of(modes)
+    report = Report(target.name, seed, {mode: ModeResult(mode) for mode in MODES if mode in modes})
+    run = _Run(target, report)
+    if with_published:
+        for case in published.cases():
+            if case.operation in operations:
+                report.published += run.judge(case)
+    for case in budget.spend(generate.cases(seed, operations)):
+        report.generated += run.judge(case)
+    if explain:
+        run.explain()
+    return report
+
+
+class _Run:
+    """One comparison under way."""
+
+    def __init__(self, target: Target, report: Report) -> None:
+        self._target, self._report = target, report
+        self._silent: dict[str, int] = {}
+
+    def judge(self, case: Case) -> bool:
+        """Ask one case; False if the target has no such thing, or is not asked any more."""
+        if self._silent.get(case.operation, 0) >= PATIENCE:
+            return False
+        expected, got = oracle.expected(case), self._target.answer(case)
+        result = self._report.modes[case.mode]
+        if got.status == "unsupported":
+            result.unsupported += 1
+            return False
+        self._count_silence(case, got, result)
+        if got.agrees(expected):
+            result.passed += 1
+        else:
+            result.failed += 1
+            if len(result.failures) < _KEPT:
+                result.failures.append(Failure(case, expected, got))
+        return True
+
+    def _count_silence(self, case: Case, got: Answer, result: ModeResult) -> None:
+        """Time-outs cost time: nobody is asked for ever."""
+        silent = got.status in ("timeout", "crashed")
+        self._silent[case.operation] = self._silent.get(case.operation, 0) + 1 if silent else 0
+        result.given_up = result.given_up or self._silent[case.operation] >= PATIENCE
+
+    def explain(self) -> None:
+        diagnosis = diagnose.Diagnosis(self._target.answer)
+        # The block cipher first: its mistakes explain failures of the modes, and of the schedule.
+        order = sorted(self._report.modes.values(), key=lambda result: result.mode != "ecb")
+        for result in order:
+            if result.failures:
+                self._explain(result, diagnosis)
+
+    def _explain(self, result: ModeResult, diagnosis: diagnose.Diagnosis) -> None:
+        telling = [failure for failure in result.failures if failure.got.status in ("ok", "refused")]
+        if telling and not result.given_up:
+            observed = [(failure.case, failure.got) for failure in telling]
+            result.causes = diagnosis.causes(result.mode, observed)
+        # The simplest question first, and rather one with an answer than a time-out.
+        first = min(
+            result.failures, key=lambda failure: (failure.got.status == "timeout", _size(failure.case))
+        )
+        case, got, result.questions = first.case, first.got, 0
+        if got.status != "timeout" and not self._known_already(result, diagnosis):
+            case, got, result.questions = shrink(case, got, self._target.answer)
+        expected = first.expected if case == first.case else oracle.answer(case)
+        result.smallest = Failure(case, expected, got)
+        if got.states and (note := diagnose.first_difference(got.states, expected.states)):
+            result.notes = (note,)
+        elif telling and result.mode in ("ecb", "subkeys", "trace"):
+            result.notes = diagnose.where(self._target.answer, case)
+
+    def _known_already(self, result: ModeResult, diagnosis: diagnose.Diagnosis) -> bool:
+        """Whether it is only the block cipher's mistake once more."""
+        cipher = (diagnosis.cipher,)
+        return result.mode != "ecb" and any(cause.mistakes == cipher for cause in result.causes)
+
+
+def _size(case: Case) -> tuple[int, int, int]:
+    return len(case.data) + len(case.aad), len(case.key), bool(case.chunks) + case.in_place
