@@ -1,0 +1,92 @@
+"""The `permute` kernels: proof of constant time, and the edges of their paths.
+
+Equality with the reference for every slot is in test_cipher_slots.py; here are the borders between the
+paths for few blocks, padded batches and whole batches, and what the optimised code does with secrets.
+"""
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.constant_time import leaks
+from twofishkit import backend
+from twofishkit.reference.block import expand_key
+
+if "permute" not in backend.available():
+    pytest.skip("this processor, or Numba's target, has no AVX-512 VBMI and GFNI", allow_module_level=True)
+
+from numba import types
+
+from twofishkit.kernels import gcm_pclmul, permute, permute_schedule, wide, wide_many
+from twofishkit.kernels.jit import Kernel
+
+KEY = bytes(range(32))
+
+
+def as_kernel(core):
+    """A core in the form in which `leaks` takes kernels."""
+    return Kernel(core.function.__wrapped__, types.void(*(types.intp,) * 6))
+
+
+@pytest.mark.parametrize("core", [permute.permute_encrypt, permute.permute_decrypt], ids=repr)
+def test_cores_are_constant_time(core):
+    assert leaks(as_kernel(core)) == []
+
+
+@pytest.mark.parametrize(
+    "kernel", [permute_schedule.expand_into, permute.encrypt_each, permute.decrypt_each], ids=repr
+)
+def test_key_set_up_is_constant_time(kernel):
+    assert leaks(kernel) == []
+
+
+MODES = [
+    value for module in (wide, wide_many) for value in vars(module).values() if isinstance(value, Kernel)
+]
+
+
+@pytest.mark.parametrize("kernel", [*MODES, gcm_pclmul.gcm_seal, gcm_pclmul.gcm_encrypt], ids=repr)
+def test_modes_are_constant_time_around_the_cores(kernel):
+    """What a mode may do with what it loads: call the core, whose address is in the schedule.
+
+    Counters are loaded too: whether a 128-bit one carries into its high word is the one branch allowed.
+    """
+    found = leaks(kernel)
+    calls = [line for line in found if re.match(r"(tail )?call void %\S+\(i64", line)]
+    assert calls
+    branches = [line for line in found if line.startswith("br i1") and "ctr" in kernel.dispatcher.__name__]
+    assert len(branches) <= 1
+    assert len(found) == len(calls) + len(branches)
+
+
+EDGES = [*range(1, 20), 31, 32, 33, 47, 63, 64, 65, 79, 80, 81, 127, 128, 129, 191, 192, 256]
+LONG = [511, 512, 513, 528, 529, 575, 576, 577, 592, 593, 1024, 1041, 1100]
+
+
+@pytest.mark.parametrize("key_bytes", [16, 24, 32])
+def test_every_path_and_border(key_bytes):
+    """Long inputs repeat blocks whose encryption the reference has computed once."""
+    key = KEY[:key_bytes]
+    reference = expand_key(key)
+    blocks = [bytes((i * j + i) % 256 for j in range(16)) for i in range(61)]
+    encrypted = [reference.encrypt_block(block) for block in blocks]
+    slots = backend.kernels("permute", threads=1).cipher
+    schedule = slots.expand_key(np.frombuffer(key, np.uint8))
+    for n in EDGES + LONG:
+        order = [(7 * i + n) % 61 for i in range(n)]
+        src = np.frombuffer(b"".join(blocks[i] for i in order), np.uint8)
+        dst = np.zeros(16 * n + 64, np.uint8)
+        slots.encrypt_blocks(schedule, src, dst[: 16 * n])
+        assert dst[: 16 * n].tobytes() == b"".join(encrypted[i] for i in order), n
+        assert not dst[16 * n :].any()
+        slots.decrypt_blocks(schedule, dst[: 16 * n], dst[: 16 * n])
+        assert dst[: 16 * n].tobytes() == src.tobytes(), n
+
+
+def test_wiping_a_schedule_keeps_only_addresses():
+    slots = backend.kernels("permute").cipher
+    schedule = slots.expand_key(np.frombuffer(KEY, np.uint8))
+    slots.wipe(schedule)
+    assert schedule[:16].any()
+    assert not schedule[16:].any()
