@@ -43,6 +43,7 @@ THIRD_PARTY_OF = {
     "kernels": {"numba", "llvmlite"},
     "simd": {"numba", "llvmlite"},
     "backend": {"numba"},  # by name, to see whether it is there
+    "lab": {"matplotlib"},  # in plot() alone
     "bench": {"numba"},  # for its clock
     "testing": {"cryptography", "hypothesis", "oxifish"},  # peers and strategies
     "compat": {"cryptography"},  # its InvalidTag, where it is there

@@ -24,6 +24,7 @@ from twofishkit.errors import (
     InvalidParameter,
     InvalidTag,
     LimitExceeded,
+    MissingDependency,
     StateError,
     TwofishKitError,
     UnsupportedType,
@@ -110,6 +111,7 @@ __all__ = [
     "InvalidParameter",
     "InvalidTag",
     "LimitExceeded",
+    "MissingDependency",
     "StateError",
     "Twofish",
     "TwofishKitError",
@@ -133,8 +135,8 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is not None:
         value = getattr(importlib.import_module(home), name)
-    elif name == "backend":
-        value = importlib.import_module("twofishkit.backend")
+    elif name in ("backend", "lab"):  # the lab is built on this API, and so not in __all__
+        value = importlib.import_module(f"twofishkit.{name}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=None)
     globals()[name] = value

@@ -60,3 +60,7 @@ class StateError(TwofishKitError, RuntimeError):
 
 class BackendUnavailable(TwofishKitError, RuntimeError):
     """The backend asked for cannot run on this machine; the message names what is missing."""
+
+
+class MissingDependency(TwofishKitError, ImportError):
+    """An optional package is not installed; the message names it and the extra that brings it."""
