@@ -45,7 +45,7 @@ THIRD_PARTY_OF = {
     "backend": {"numba"},  # by name, to see whether it is there
     "lab": {"matplotlib"},  # in plot() alone
     "bench": {"numba"},  # for its clock
-    "testing": {"cryptography", "hypothesis", "oxifish"},  # peers and strategies
+    "testing": {"cryptography", "hypothesis", "oxifish", "pytest", "twofish"},  # peers, strategies, suite
     "compat": {"cryptography"},  # its InvalidTag, where it is there
 }
 

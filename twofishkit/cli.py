@@ -45,6 +45,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     for command in (seal, unseal, inspect, keygen, info, selftest):
         command.add_parser(subparsers)
     _add_bench(subparsers, wanted=list(arguments[:1]) == ["bench"])
+    _add_testing(subparsers, arguments)
     return parser
 
 
@@ -56,6 +57,23 @@ def _add_bench(subparsers: Any, *, wanted: bool) -> None:
         add_parser(subparsers)
     else:
         subparsers.add_parser("bench", help="measure speed, beside other implementations that are installed")
+
+
+def _add_testing(subparsers: Any, arguments: Sequence[str]) -> None:
+    if list(arguments[:1]) in (["diff"], ["kat"], ["vectors"]):
+        from twofishkit.testing import commands as testing
+
+        testing.add_diff(subparsers)
+        testing.add_kat(subparsers)
+        testing.add_vectors(subparsers)
+    else:
+        subparsers.add_parser(
+            "diff", help="compare another Twofish with this one, and say what is wrong with it"
+        )
+        subparsers.add_parser(
+            "kat", help="check a file of known answers: Wycheproof JSON, NIST .rsp, ecb_*.txt"
+        )
+        subparsers.add_parser("vectors", help="print vectors for other test suites: JSON, .rsp, a C header")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -16,6 +16,8 @@ FORMATS = ("json", "rsp", "c-header")
 #: Modes that have vectors.
 MODES = ("ecb", "cbc", "cfb", "cfb8", "ofb", "ctr", "xts", *AEADS, "cmac", "ghash")
 
+LONGEST_AAD = 256
+
 #: A vector: what is encrypted, what it gives, and whether a decryption has to accept it.
 Vector = dict[str, Any]
 
@@ -25,7 +27,9 @@ def vectors(mode: str, seed: int, count: int) -> list[Vector]:
     operation = mode if mode in ("cmac", "ghash") else f"{mode}-encrypt"
     made = []
     for index in range(count):
-        case = replace(generate.case(seed, operation, index), chunks=(), in_place=False)
+        case = generate.case(seed, operation, index)
+        # Compilers limit literals, and people read these files.
+        case = replace(case, aad=case.aad[:LONGEST_AAD], chunks=(), in_place=False)
         answer = oracle.answer(case)
         tag = answer.data if mode == "cmac" else answer.tag
         ciphertext = b"" if mode == "cmac" else answer.data

@@ -8,11 +8,11 @@ Three kinds, told apart by what they look like: JSON in Wycheproof's form (and t
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from twofishkit.errors import FormatError
-from twofishkit.testing.cases import AEADS, MODES, Case
+from twofishkit.testing.cases import AEADS, Case
 from twofishkit.testing.published import both_ways
 
 #: Names of modes in other people's files, longest first where one is part of another.
@@ -168,8 +168,6 @@ def _vector(
 def _with_tag_length(case: Case, tag_length: int | None) -> Case:
     if tag_length is None or case.mode not in AEADS:
         return case
-    from dataclasses import replace
-
     return replace(case, tag_length=tag_length)
 
 
@@ -271,8 +269,3 @@ def _submission_vector(held: dict[str, str], mode: str, monte_carlo: bool, decry
         given, expected = (values["CT"], values["PT"]) if decrypting else (values["PT"], values["CT"])
         return [MonteCarlo(name, mode, decrypting, values["KEY"], values["IV"], given, expected)]
     return [*both_ways(name, mode, "", values["KEY"], values["IV"], b"", values["PT"], values["CT"], b"")]
-
-
-def known_modes() -> str:
-    """The modes, for messages."""
-    return ", ".join(mode for mode in MODES if mode not in ("subkeys", "sbox-key", "trace"))

@@ -39,7 +39,8 @@ def _summary(result: ModeResult) -> str:
     if not asked:
         return f"  {result.mode:9} unsupported" if result.unsupported else ""
     state = "ok" if not result.failed else f"{result.failed} DIFFER"
-    left_out = f", {result.unsupported} unsupported" if result.unsupported else ""
+    reasons = f" ({'; '.join(sorted(result.reasons)[:3])})" if result.reasons else ""
+    left_out = f", {result.unsupported} unsupported{reasons}" if result.unsupported else ""
     given_up = ", given up after crashes or time-outs" if result.given_up else ""
     return f"  {result.mode:9} {asked:5} cases  {state}{left_out}{given_up}"
 
@@ -47,6 +48,8 @@ def _summary(result: ModeResult) -> str:
 def _verdict(report: Report) -> str:
     if not report.asked:
         return "NOTHING COMPARED: the target supports none of the cases"
+    if not report.answered:
+        return "NOTHING COMPARED: the target has not answered one case"
     if not report.failed:
         return f"AGREES in all {report.asked} cases"
     modes = ", ".join(result.mode for result in report.modes.values() if result.failed)

@@ -60,6 +60,8 @@ class ModeResult:
     passed: int = 0
     failed: int = 0
     unsupported: int = 0
+    #: What the target says about cases that it does not support.
+    reasons: set[str] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
     smallest: Failure | None = None
     questions: int = 0
@@ -77,6 +79,8 @@ class Report:
     modes: dict[str, ModeResult]
     published: int = 0
     generated: int = 0
+    #: Cases that got an answer: an output, a refusal, or an error that the target reported.
+    answered: int = 0
 
     @property
     def failed(self) -> int:
@@ -89,10 +93,10 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0: all agree; 1: something differs; 2: nothing could be compared."""
-        if self.failed:
-            return 1
-        return 0 if self.asked else 2
+        """0: all agree; 1: something differs; 2: nothing could be compared, as not one case was answered."""
+        if not self.answered:
+            return 2
+        return 1 if self.failed else 0
 
 
 def operations_of(modes: Collection[str]) -> tuple[str, ...]:
@@ -151,8 +155,10 @@ class _Run:
             return False
         expected, got = oracle.expected(case), self._target.answer(case)
         result = self._report.modes[case.mode]
+        self._report.answered += got.status in ("ok", "refused", "error")
         if got.status == "unsupported":
             result.unsupported += 1
+            result.reasons |= {got.message} if got.message else set()
             return False
         self._count_silence(case, got, result)
         if got.agrees(expected):

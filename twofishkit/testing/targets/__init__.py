@@ -5,8 +5,8 @@ from typing import Protocol
 from twofishkit.testing.cases import Answer, Case
 from twofishkit.testing.targets.command import CommandTarget
 from twofishkit.testing.targets.function import BlockTarget, FunctionTarget
-from twofishkit.testing.targets.installed import PeerTarget, installed
 from twofishkit.testing.targets.library import LibraryTarget
+from twofishkit.testing.targets.peer import PeerTarget, installed
 
 
 class Target(Protocol):

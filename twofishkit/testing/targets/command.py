@@ -36,6 +36,8 @@ class CommandTarget:
         The program and its arguments; a string is split as a shell would, and no shell runs.
     time_limit : float
         Seconds for one case.
+    name : str, optional
+        For reports, in place of the command.
 
     Raises
     ------
@@ -43,13 +45,15 @@ class CommandTarget:
         If the command is empty, or the program cannot be started.
     """
 
-    def __init__(self, command: str | Sequence[str], *, time_limit: float = TIME_LIMIT) -> None:
+    def __init__(
+        self, command: str | Sequence[str], *, time_limit: float = TIME_LIMIT, name: str | None = None
+    ) -> None:
         arguments = split_command(command) if isinstance(command, str) else list(command)
         if not arguments:
             raise InvalidParameter("the command to test is empty")
         if not time_limit > 0:
             raise InvalidParameter(f"the time limit for a case is more than 0 seconds, not {time_limit}")
-        self.name = command if isinstance(command, str) else shlex.join(arguments)
+        self.name = name or (command if isinstance(command, str) else shlex.join(arguments))
         self._arguments, self._time_limit = arguments, time_limit
         self._process: _Process | None = None
         self._number = 0
