@@ -235,6 +235,7 @@ def _joined(cipher_row: Row, ghash_row: Row) -> Kernels:
             gcm_decrypt=gcm.gcm_decrypt,
             gcm_encrypt_rows=gcm.gcm_encrypt_rows,
             gcm_decrypt_rows=gcm.gcm_decrypt_rows,
+            xor_if_simple=_import(_COMPILED_XOR[0]).xor_if_simple,
             ctr_message=_import("twofishkit.kernels.wide").ctr_message,
             gcm_seal=gcm.gcm_seal,
             gcm_open=gcm.gcm_open,

@@ -128,7 +128,9 @@ class Kernels:
     """What serves a process: one cipher, one GHASH, one XOR, and GCM's two halves joined.
 
     ``xor`` is (a, b, dst): dst = a ^ b for three uint8 arrays of one length; dst is a, is b, or
-    is disjoint from both.
+    is disjoint from both. ``xor_if_simple``, which may be None, is a `Kernel` (a, b, out) -> bool for
+    any one-dimensional arrays of one-byte elements and a writable out: False, and nothing done, unless
+    they have one length, are contiguous, and out is an input or disjoint from both.
     ``gcm_encrypt`` is (schedule, table, counter, y, src, dst): CTR with a 32-bit big-endian
     counter, and GHASH over the ciphertext, a partial last block padded with zeros;
     ``gcm_decrypt`` is the inverse. They exist so that a backend can do both in one pass.
@@ -159,6 +161,7 @@ class Kernels:
     threads: int = 1
     gcm_encrypt_rows: Callable[..., None] | None = None
     gcm_decrypt_rows: Callable[..., None] | None = None
+    xor_if_simple: Any = None
     ctr_message: Callable[..., None] | None = None
     gcm_seal: Callable[..., None] | None = None
     gcm_open: Callable[..., bool] | None = None
