@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twofishkit import backend, composed
+from twofishkit import backend, composed, positions
 from twofishkit.reference import authenticated, block, gf128, modes
 
 KEY = bytes(range(32))
@@ -67,7 +67,7 @@ def test_counter_blocks_count_as_the_standard_says(bits, little, start):
     for _ in range(40):
         expected += value
         value = modes.next_counter(value, bits, "little" if little else "big")
-    assert composed.counter_blocks(counter, bits, little, 40).tobytes() == expected
+    assert positions.counter_blocks(counter, bits, little, 40).tobytes() == expected
     assert counter.tobytes() == value
 
 
@@ -76,7 +76,7 @@ def test_counter_blocks_carry_at_every_place(power, before, count, bits):
     start = ((1 << power) - before) % (1 << 128)
     counter = array(start.to_bytes(16, "big"))
     with np.errstate(all="raise"):
-        blocks = composed.counter_blocks(counter, bits, False, count).reshape(-1, 16)
+        blocks = positions.counter_blocks(counter, bits, False, count).reshape(-1, 16)
     field = (1 << bits) - 1
     for n, counted in enumerate([*blocks, counter]):
         expected = start & ~field | start + n & field
@@ -104,7 +104,7 @@ def test_counter_continues_from_piece_to_piece(numpy_backend, small_pieces, litt
 def test_times_alpha_is_repeated_doubling(tweak, power):
     words = np.frombuffer(tweak, "<u8").reshape(1, 2).astype(np.uint64)
     with np.errstate(all="raise"):
-        low, high = composed.times_alpha(words[:, 0], words[:, 1], power)
+        low, high = positions.times_alpha(words[:, 0], words[:, 1], power)
     expected = tweak
     for _ in range(power):
         expected = gf128.multiply_by_alpha(expected)
@@ -115,16 +115,16 @@ def test_times_alpha_is_repeated_doubling(tweak, power):
 def test_times_alpha_to_powers_of_two(tweak, log):
     """Squaring the exponent step by step: x^(2p) is x^p twice."""
     words = np.frombuffer(tweak, "<u8").reshape(1, 2).astype(np.uint64)
-    once = composed.times_alpha(words[:, 0], words[:, 1], 1 << log)
-    twice = composed.times_alpha(*once, 1 << log)
-    assert np.array_equal(twice, composed.times_alpha(words[:, 0], words[:, 1], 2 << log))
+    once = positions.times_alpha(words[:, 0], words[:, 1], 1 << log)
+    twice = positions.times_alpha(*once, 1 << log)
+    assert np.array_equal(twice, positions.times_alpha(words[:, 0], words[:, 1], 2 << log))
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 64, 65, 300])
 def test_xts_tweaks_are_the_powers_of_alpha(count):
     tweaks = array(np.random.default_rng(count).bytes(48)).reshape(3, 16)
     state = tweaks.copy()
-    rows = composed.xts_tweaks(state, count)
+    rows = positions.xts_tweaks(state, count)
     for tweak, row, left in zip(tweaks, rows, state, strict=True):
         value, expected = tweak.tobytes(), b""
         for _ in range(count):

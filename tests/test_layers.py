@@ -29,7 +29,7 @@ LAYERS = (
     {"backend"},
     {"parallel", "vectorised", "reference_slots"},
     {"composed", "vectorised_ghash", "kernels", "blocks"},
-    {"simd", "reference", "buffers"},
+    {"simd", "reference", "buffers", "positions"},
     {"errors", "slots", "forks"},
 )
 RANK = {unit: len(LAYERS) - line for line, units in enumerate(LAYERS) for unit in units}
@@ -127,7 +127,15 @@ def test_reference_needs_the_standard_library_only(module):
 @pytest.mark.parametrize("module", [name for name in MODULES if unit(name) in ("modes", "cipher", "sealed")])
 def test_modes_name_no_implementation(module):
     """Mode logic calls slots; only `backend` knows who fills them."""
-    implementations = {"kernels", "simd", "composed", "vectorised", "vectorised_ghash", "reference_slots"}
+    implementations = {
+        "kernels",
+        "simd",
+        "composed",
+        "positions",
+        "vectorised",
+        "vectorised_ghash",
+        "reference_slots",
+    }
     ours = {unit(imported) for imported in imported_by(module) if imported.startswith("twofishkit")}
     assert ours & implementations == set()
 
