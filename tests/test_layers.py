@@ -43,6 +43,7 @@ THIRD_PARTY_OF = {
     "kernels": {"numba", "llvmlite"},
     "simd": {"numba", "llvmlite"},
     "backend": {"numba"},  # by name, to see whether it is there
+    "sealed": {"fsspec"},  # for URLs alone, by name
     "lab": {"matplotlib"},  # in plot() alone
     "bench": {"numba"},  # for its clock
     "testing": {"cryptography", "hypothesis", "oxifish", "pytest", "twofish"},  # peers, strategies, suite
