@@ -52,12 +52,28 @@ if TYPE_CHECKING:
     from twofishkit.modes.ofb import OFB
     from twofishkit.modes.siv import SIV
     from twofishkit.modes.xts import XTS
-    from twofishkit.sealed import load, loadz, save, savez, seal, unseal
+    from twofishkit.sealed import (
+        Archive,
+        ArrayWriter,
+        SealedArray,
+        create_array,
+        inspect,
+        load,
+        loadz,
+        open_array,
+        rekey,
+        save,
+        savez,
+        seal,
+        unseal,
+    )
 
 __version__ = "0.1.0"
 
 #: Where each lazily loaded name comes from.
 _HOMES = {
+    "Archive": "twofishkit.sealed",
+    "ArrayWriter": "twofishkit.sealed",
     "CBC": "twofishkit.modes.cbc",
     "CCM": "twofishkit.modes.ccm",
     "CFB": "twofishkit.modes.cfb",
@@ -73,11 +89,16 @@ _HOMES = {
     "OFB": "twofishkit.modes.ofb",
     "POLYVAL": "twofishkit.ghash",
     "SIV": "twofishkit.modes.siv",
+    "SealedArray": "twofishkit.sealed",
     "Twofish": "twofishkit.cipher",
     "XTS": "twofishkit.modes.xts",
+    "create_array": "twofishkit.sealed",
     "generate_key": "twofishkit.cipher",
+    "inspect": "twofishkit.sealed",
     "load": "twofishkit.sealed",
     "loadz": "twofishkit.sealed",
+    "open_array": "twofishkit.sealed",
+    "rekey": "twofishkit.sealed",
     "save": "twofishkit.sealed",
     "savez": "twofishkit.sealed",
     "seal": "twofishkit.sealed",
@@ -101,6 +122,8 @@ __all__ = [
     "POLYVAL",
     "SIV",
     "XTS",
+    "Archive",
+    "ArrayWriter",
     "BackendUnavailable",
     "FormatError",
     "InvalidBuffer",
@@ -112,6 +135,7 @@ __all__ = [
     "InvalidTag",
     "LimitExceeded",
     "MissingDependency",
+    "SealedArray",
     "StateError",
     "Twofish",
     "TwofishKitError",
@@ -119,10 +143,14 @@ __all__ = [
     "WrongKey",
     "__version__",
     "backend",
+    "create_array",
     "errors",
     "generate_key",
+    "inspect",
     "load",
     "loadz",
+    "open_array",
+    "rekey",
     "save",
     "savez",
     "seal",

@@ -293,7 +293,7 @@ def test_interrupted_process_leaves_nothing(work):
     deadline = time.monotonic() + 60
     while not names(work) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert [name.endswith(".tmp") for name in names(work)] == [True]
+    assert [name.endswith(".tfk-tmp") for name in names(work)] == [True]
     child.send_signal(signal.SIGINT)
     child.stdin.close()
     assert child.stderr.read() == b"twofishkit: error: interrupted\n"

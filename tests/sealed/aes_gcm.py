@@ -8,6 +8,8 @@ from twofishkit.sealed.stream import Aead
 
 
 class AesGcmChunks:
+    threads = 2
+
     def __init__(self, key):
         self._gcm = AESGCM(key)
 

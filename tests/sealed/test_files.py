@@ -255,9 +255,12 @@ def test_kill_at_any_point_leaves_the_old_file_or_the_new_one(path):
         if status == 0:
             break
         assert status == -signal.SIGKILL
-        for left in path.parent.glob(".a.tfk.*.tmp"):
+        for left in path.parent.glob(".a.tfk.*.tfk-tmp"):
             assert stat.S_IMODE(left.stat().st_mode) == 0o600
-            left.unlink()
+        # The next call, of whatever file in this directory, takes away what was left.
+        tk.save(path.with_name("b"), b"", KEY)
+        path.with_name("b").unlink()
+        assert contents(path.parent) == ["a.tfk"]
     else:
         raise AssertionError("the writer never got to its end")
     assert seen == {True, False}

@@ -16,7 +16,16 @@ from tests.sealed.conftest import KEY
 from twofishkit.errors import FormatError, InvalidKey, InvalidLength, InvalidTag, LimitExceeded, WrongKey
 from twofishkit.sealed import pipes, stream
 from twofishkit.sealed.aead import TWOFISH_256_GCM
-from twofishkit.sealed.stream import BATCH_BYTES, CHUNK_BYTES, MAX_CHUNKS, PREFIX_BYTES, ChunkedMessage
+from twofishkit.sealed.stream import (
+    CHUNK_BYTES,
+    MAX_CHUNKS,
+    PREFIX_BYTES,
+    SHARED_CHUNKS,
+    ChunkedMessage,
+)
+
+#: A batch of a cipher that several threads share, as the one here is.
+SHARED_BYTES = SHARED_CHUNKS * CHUNK_BYTES
 
 TAG = 16
 SEALED_CHUNK = CHUNK_BYTES + TAG
@@ -192,7 +201,7 @@ def test_commitment_is_checked_first():
 @given(st.lists(st.integers(0, 3 * CHUNK_BYTES), max_size=12), st.booleans())
 def test_any_split_into_pieces_gives_the_same(sizes, huge):
     if huge:
-        sizes = [*sizes, BATCH_BYTES + 5, 3]
+        sizes = [*sizes, SHARED_BYTES + 5, 3]
     data = data_of(sum(sizes))
     _, expected = sealed_whole(data)
     got = bytearray()
@@ -221,7 +230,8 @@ class Source:
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize(
-    "n", [0, 1, CHUNK_BYTES, BATCH_BYTES - 1, BATCH_BYTES, BATCH_BYTES + 1, 2 * BATCH_BYTES + CHUNK_BYTES + 9]
+    "n",
+    [0, 1, CHUNK_BYTES, SHARED_BYTES - 1, SHARED_BYTES, SHARED_BYTES + 1, 2 * SHARED_BYTES + CHUNK_BYTES + 9],
 )
 def test_reading_in_batches(n, known):
     data = data_of(n)
@@ -230,7 +240,7 @@ def test_reading_in_batches(n, known):
     message = ChunkedMessage.resume(AES, KEY, b"", prefix)
     parts = [part.tobytes() for part in pipes.open_batches(message, source, n if known else None)]
     assert b"".join(parts) == data
-    assert max(map(len, parts)) <= BATCH_BYTES
+    assert max(map(len, parts)) <= SHARED_BYTES
     assert source.rest == (b"after" if known else b"")
     out = np.empty(n, np.uint8)
     pipes.open_into(message, Source(sealed.tobytes()), out)

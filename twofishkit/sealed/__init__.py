@@ -3,5 +3,23 @@
 from twofishkit.sealed.archive import Archive, loadz, savez
 from twofishkit.sealed.arrays import inspect, load, save, seal, unseal
 from twofishkit.sealed.header import Header
+from twofishkit.sealed.lazy import SealedArray, open_array
+from twofishkit.sealed.rekeying import rekey
+from twofishkit.sealed.writer import ArrayWriter, create_array
 
-__all__ = ["Archive", "Header", "inspect", "load", "loadz", "save", "savez", "seal", "unseal"]
+__all__ = [
+    "Archive",
+    "ArrayWriter",
+    "Header",
+    "SealedArray",
+    "create_array",
+    "inspect",
+    "load",
+    "loadz",
+    "open_array",
+    "rekey",
+    "save",
+    "savez",
+    "seal",
+    "unseal",
+]

@@ -13,10 +13,10 @@ lengths of those before it, so nothing can overlap.
 import functools
 import io
 import struct
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from twofishkit.sealed import arrays, container, files, header, keys, payload, p
 from twofishkit.sealed.aead import TWOFISH_256_GCM
 from twofishkit.sealed.files import Path
 from twofishkit.sealed.header import Header
+from twofishkit.sealed.progress import Progress, reporting
 from twofishkit.sealed.stream import Bytes, ChunkedMessage
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def savez(
     key: "Data | None" = None,
     passphrase: str | bytes | None = None,
     metadata: dict[str, Any] | None = None,
+    progress: Progress = False,
     **named: "Data",
 ) -> None:
     """Seal several named arrays into one file, atomically.
@@ -90,7 +92,7 @@ def savez(
         Replaced if it exists; written as by `save`.
     arrays : mapping of str to array, optional
         For names that cannot be keyword arguments.
-    key, passphrase, metadata
+    key, passphrase, metadata, progress
         As for `seal`. The metadata is public; names, dtypes and shapes are not.
     **named : ndarray or bytes-like
 
@@ -111,21 +113,54 @@ def savez(
     ]
     if len(contents) > MAX_MEMBERS:
         raise InvalidParameter(f"{len(contents)} arrays; an archive holds up to {MAX_MEMBERS}")
+    write(path, contents, source, metadata, progress, "sealing")
+
+
+class Content(Protocol):
+    """What a member of a new archive is made from; `payload.Payload` is one.
+
+    Attributes
+    ----------
+    fields : dict
+        The arguments of `header.build` that describe it.
+    n : int
+        Length in bytes.
+    """
+
+    @property
+    def fields(self) -> dict[str, Any]: ...
+    @property
+    def n(self) -> int: ...
+    def pieces(self) -> Iterator[Bytes]:
+        """The bytes in order."""
+
+
+def write(
+    path: Path,
+    contents: Sequence[tuple[bytes, Content]],
+    source: keys.KeySource,
+    metadata: dict[str, Any] | None,
+    progress: Progress,
+    label: str,
+) -> None:
+    """Write an archive of (encoded name, content), atomically."""
     headers = [header.build(**content.fields) for _, content in contents]
     size = _COUNT.size + sum(
         _NAME.size + len(name) + len(inner.encoded) + stream.PREFIX_BYTES
         for (name, _), inner in zip(contents, headers, strict=True)
     )
     sealing = container.begin({"kind": "archive", "payload_bytes": size}, source, metadata)
-    with files.replace(path) as file:
-        _write(file, sealing, contents, headers)
+    total = sum(content.n for _, content in contents)
+    with reporting(progress, total, label) as advance, files.replace(path) as file:
+        _write(file, sealing, contents, headers, advance)
 
 
 def _write(
     file: IO[bytes],
     sealing: container.Sealing,
-    contents: list[tuple[bytes, payload.Payload]],
+    contents: Sequence[tuple[bytes, Content]],
     headers: list[Header],
+    advance: stream.Advance | None,
 ) -> None:
     sink = functools.partial(files.write_all, file)
     salt = sealing.message.prefix[: stream.SALT_BYTES]
@@ -139,20 +174,26 @@ def _write(
         for (name, _), inner, prefix in zip(contents, headers, prefixes, strict=True)
     )
     sink(sealing.start)
-    _seal(sealing.message, [np.frombuffer(directory, np.uint8)], sink)
+    _seal(sealing.message, [np.frombuffer(directory, np.uint8)], sink, None)
     for (_, content), context, prefix in zip(contents, contexts, prefixes, strict=True):
         message = ChunkedMessage.resume(TWOFISH_256_GCM, sealing.input_key, context, prefix)
-        _seal(message, content.pieces(), sink)
+        _seal(message, content.pieces(), sink, advance)
 
 
-def _seal(message: ChunkedMessage, pieces: Any, sink: Any) -> None:
-    sealer = pipes.Sealer(message, sink)
+def _seal(message: ChunkedMessage, pieces: Any, sink: Any, advance: stream.Advance | None) -> None:
+    sealer = pipes.Sealer(message, sink, advance)
     for piece in pieces:
         sealer.write(piece)
     sealer.finish()
 
 
-def loadz(path: Path, key: "Data | None" = None, *, passphrase: str | bytes | None = None) -> dict[str, Any]:
+def loadz(
+    path: Path,
+    key: "Data | None" = None,
+    *,
+    passphrase: str | bytes | None = None,
+    progress: Progress = False,
+) -> dict[str, Any]:
     """Verify and decrypt all arrays of a file that `savez` wrote.
 
     Parameters
@@ -160,6 +201,8 @@ def loadz(path: Path, key: "Data | None" = None, *, passphrase: str | bytes | No
     path : str or path-like
     key, passphrase
         Whichever it was sealed with.
+    progress : bool or callable
+        As for `seal`.
 
     Returns
     -------
@@ -172,7 +215,70 @@ def loadz(path: Path, key: "Data | None" = None, *, passphrase: str | bytes | No
         As `load`; nothing is returned if any member fails.
     """
     with Archive(path, key, passphrase=passphrase) as archive:
-        return {name: archive.read(name) for name in archive}
+        total = sum(archive.member(name).header.payload_bytes or 0 for name in archive)
+        with reporting(progress, total, "unsealing") as advance:
+            return {name: archive._read(name, advance) for name in archive}
+
+
+@dataclass(frozen=True)
+class Directory:
+    """The verified directory of an archive."""
+
+    header: Header
+    members: dict[str, Member]
+    _salt: bytes
+    _input_key: bytes = field(repr=False)
+
+    def names(self) -> str:
+        """The names of the members, for messages."""
+        return ", ".join(map(ascii, self.members)) or "none"
+
+    def member(self, name: str) -> Member:
+        """What the directory says of a member.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is none of this name.
+        """
+        try:
+            return self.members[name]
+        except KeyError:
+            raise InvalidParameter(f"no member {name!a}; there are {self.names()}") from None
+
+    def message(self, name: str) -> ChunkedMessage:
+        """A member's chunks; its key has been verified."""
+        member = self.member(name)
+        context = _context(self.header, self._salt, name.encode("utf-8"), member.header)
+        return ChunkedMessage.resume(TWOFISH_256_GCM, self._input_key, context, member.prefix)
+
+
+def read_directory(description: Header, fill: pipes.Fill, total: int, key: Any, passphrase: Any) -> Directory:
+    """Read and verify the directory, which follows the header, of an archive of ``total`` bytes.
+
+    Raises
+    ------
+    WrongKey, InvalidTag, FormatError
+        As `Archive`.
+    """
+    source = keys.matching_source(description.scrypt, key, passphrase)
+    if description.kind != "archive":
+        raise FormatError("this holds a single array or bytes; open it with load")
+    size = description.payload_bytes
+    assert size is not None
+    if size > MAX_DIRECTORY_BYTES:
+        raise FormatError(f"a directory of {size} bytes; the limit is {MAX_DIRECTORY_BYTES}")
+    first = len(description.encoded) + stream.sealed_length(size, container.TAG_BYTES)
+    if total < first:
+        raise FormatError("truncated within the directory of the archive")
+    message, input_key = container.resume(description, fill, source)
+    directory = np.empty(size, np.uint8)
+    pipes.open_into(message, fill, directory)
+    message.wipe()
+    members = {member.name: member for member in _members(directory.tobytes(), first)}
+    end = max((member.offset + member.chunk_bytes for member in members.values()), default=first)
+    container.check_total(total, end)
+    return Directory(description, members, message.prefix[: stream.SALT_BYTES], input_key)
 
 
 class Archive:
@@ -200,33 +306,14 @@ class Archive:
     ) -> None:
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115  (closed by close)
         try:
-            self._open(key, passphrase)
+            fill = functools.partial(files.fill, self._file)
+            total = arrays.regular_size(self._file)
+            self.header = container.read_header(fill)
+            self._directory = read_directory(self.header, fill, total, key, passphrase)
         except BaseException:
             self._file.close()
             raise
-
-    def _open(self, key: Any, passphrase: Any) -> None:
-        fill = functools.partial(files.fill, self._file)
-        total = arrays.regular_size(self._file)
-        self.header = container.read_header(fill)
-        source = keys.matching_source(self.header.scrypt, key, passphrase)
-        if self.header.kind != "archive":
-            raise FormatError("this holds a single array or bytes; open it with load")
-        size = self.header.payload_bytes
-        assert size is not None
-        if size > MAX_DIRECTORY_BYTES:
-            raise FormatError(f"a directory of {size} bytes; the limit is {MAX_DIRECTORY_BYTES}")
-        first = len(self.header.encoded) + stream.sealed_length(size, container.TAG_BYTES)
-        if total < first:
-            raise FormatError("truncated within the directory of the archive")
-        message, self._input_key = container.resume(self.header, fill, source)
-        self._salt = message.prefix[: stream.SALT_BYTES]
-        directory = np.empty(size, np.uint8)
-        pipes.open_into(message, fill, directory)
-        message.wipe()
-        self._members = {member.name: member for member in _members(directory.tobytes(), first)}
-        end = max((member.offset + member.chunk_bytes for member in self._members.values()), default=first)
-        container.check_total(total, end)
+        self._members = self._directory.members
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
@@ -242,18 +329,11 @@ class Archive:
 
     def member(self, name: str) -> Member:
         """What the directory says of a member."""
-        try:
-            return self._members[name]
-        except KeyError:
-            raise InvalidParameter(
-                f"no member {name!a}; there are {', '.join(map(ascii, self._members))}"
-            ) from None
+        return self._directory.member(name)
 
     def message(self, name: str) -> ChunkedMessage:
         """A member's chunks, which begin at ``member(name).offset``; its key has been verified."""
-        member = self.member(name)
-        context = _context(self.header, self._salt, name.encode("utf-8"), member.header)
-        return ChunkedMessage.resume(TWOFISH_256_GCM, self._input_key, context, member.prefix)
+        return self._directory.message(name)
 
     def read(self, name: str) -> Any:
         """Verify and decrypt one member.
@@ -267,9 +347,12 @@ class Archive:
         StateError
             If the archive has been closed.
         """
+        return self._read(name, None)
+
+    def _read(self, name: str, advance: stream.Advance | None) -> Any:
         out, finish = payload.empty_like(self.member(name).header)
         message, fill = self._begin(name)
-        pipes.open_into(message, fill, out)
+        pipes.open_into(message, fill, out, advance)
         message.wipe()
         return finish()
 

@@ -3,15 +3,18 @@
 import functools
 import os
 import stat
+from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from twofishkit.buffers import as_bytes, output_like
 from twofishkit.errors import FormatError
-from twofishkit.sealed import container, files, keys, payload, pipes, stream
+from twofishkit.sealed import container, files, keys, payload, pipes, remote, stream
 from twofishkit.sealed.files import Path
 from twofishkit.sealed.header import Header
+from twofishkit.sealed.progress import Progress, reporting
+from twofishkit.sealed.sources import Reader
 from twofishkit.sealed.stream import Bytes
 
 if TYPE_CHECKING:
@@ -37,6 +40,7 @@ def seal(
     *,
     passphrase: str | bytes | None = None,
     metadata: dict[str, Any] | None = None,
+    progress: Progress = False,
 ) -> bytes:
     """Encrypt and authenticate an array, with its dtype, shape and order, or a bytes-like object.
 
@@ -50,6 +54,8 @@ def seal(
     metadata : dict, optional
         What JSON can hold, up to 32 KiB. Authenticated but not encrypted: `inspect` shows it to
         anybody.
+    progress : bool or callable
+        True for a bar (`tqdm.auto`); a callable is given the bytes done and the bytes in all.
 
     Returns
     -------
@@ -74,11 +80,12 @@ def seal(
     out, finish = output_like(b"", len(sealing.start) + n)
     out[: len(sealing.start)] = np.frombuffer(sealing.start, np.uint8)
     chunks = out[len(sealing.start) :]
-    if content.flat is not None:
-        sealing.message.seal(0, content.flat, chunks, last=True)
-        sealing.message.wipe()
-    else:
-        _seal_pieces(sealing, content, _Filler(chunks))
+    with reporting(progress, content.n, "sealing") as advance:
+        if content.flat is not None:
+            sealing.message.seal(0, content.flat, chunks, last=True, advance=advance)
+            sealing.message.wipe()
+        else:
+            _seal_pieces(sealing, content, _Filler(chunks), advance)
     result: bytes = finish()
     return result
 
@@ -94,14 +101,22 @@ class _Filler:
         self.rest = self.rest[data.size :]
 
 
-def _seal_pieces(sealing: container.Sealing, content: payload.Payload, sink: Any) -> None:
-    sealer = pipes.Sealer(sealing.message, sink)
+def _seal_pieces(
+    sealing: container.Sealing, content: payload.Payload, sink: Any, advance: stream.Advance | None
+) -> None:
+    sealer = pipes.Sealer(sealing.message, sink, advance)
     for piece in content.pieces():
         sealer.write(piece)
     sealer.finish()
 
 
-def unseal(blob: "Data", key: "Data | None" = None, *, passphrase: str | bytes | None = None) -> Any:
+def unseal(
+    blob: "Data",
+    key: "Data | None" = None,
+    *,
+    passphrase: str | bytes | None = None,
+    progress: Progress = False,
+) -> Any:
     """Verify and decrypt what `seal` made.
 
     Parameters
@@ -109,6 +124,8 @@ def unseal(blob: "Data", key: "Data | None" = None, *, passphrase: str | bytes |
     blob : bytes-like
     key, passphrase
         Whichever it was sealed with.
+    progress : bool or callable
+        As for `seal`.
 
     Returns
     -------
@@ -132,7 +149,8 @@ def unseal(blob: "Data", key: "Data | None" = None, *, passphrase: str | bytes |
     whole = container.complete(description, data.size)
     message, _ = container.resume(description, cursor, source)
     out, finish = payload.empty_like(whole)
-    message.open(0, cursor.rest, out, last=True)
+    with reporting(progress, out.size, "unsealing") as advance:
+        message.open(0, cursor.rest, out, last=True, advance=advance)
     message.wipe()
     return finish()
 
@@ -149,19 +167,23 @@ def save(
     *,
     passphrase: str | bytes | None = None,
     metadata: dict[str, Any] | None = None,
+    progress: Progress = False,
+    storage_options: dict[str, Any] | None = None,
 ) -> None:
     """Seal an array or a bytes-like object into a file, atomically.
 
     The file appears whole or not at all: after a failure, a kill or a power cut the old file is
     there, or the new one. A new file can be read by its owner only; an existing one keeps its
-    permissions. Needs about 2 MiB of memory beside the array.
+    permissions. Needs up to 9 MiB of memory beside the array.
 
     Parameters
     ----------
     path : str or path-like
-        Replaced if it exists.
-    array, key, passphrase, metadata
+        Replaced if it exists. With the extra ``remote`` also any URL that fsspec knows.
+    array, key, passphrase, metadata, progress
         As for `seal`.
+    storage_options : dict, optional
+        For fsspec.
 
     Raises
     ------
@@ -173,12 +195,19 @@ def save(
     source = keys.new_source(key, passphrase)
     content = payload.of(array)
     sealing = container.begin(content.fields, source, metadata)
-    with files.replace(path) as file:
+    with reporting(progress, content.n, "sealing") as advance, remote.replace(path, storage_options) as file:
         files.write_all(file, sealing.start)
-        _seal_pieces(sealing, content, functools.partial(files.write_all, file))
+        _seal_pieces(sealing, content, functools.partial(files.write_all, file), advance)
 
 
-def load(path: Path, key: "Data | None" = None, *, passphrase: str | bytes | None = None) -> Any:
+def load(
+    path: Path,
+    key: "Data | None" = None,
+    *,
+    passphrase: str | bytes | None = None,
+    progress: Progress = False,
+    storage_options: dict[str, Any] | None = None,
+) -> Any:
     """Verify and decrypt a file that `save` wrote.
 
     Chunks are read and opened one after the other, straight into the result, which is returned only
@@ -187,8 +216,13 @@ def load(path: Path, key: "Data | None" = None, *, passphrase: str | bytes | Non
     Parameters
     ----------
     path : str or path-like
+        With the extra ``remote`` also any URL that fsspec knows.
     key, passphrase
         Whichever it was sealed with.
+    progress : bool or callable
+        As for `seal`.
+    storage_options : dict, optional
+        For fsspec.
 
     Returns
     -------
@@ -202,16 +236,25 @@ def load(path: Path, key: "Data | None" = None, *, passphrase: str | bytes | Non
     WrongKey, InvalidTag, FormatError
         As `unseal`.
     """
+    path = remote.local_path(path)
+    source = remote.open_source(path, storage_options)
+    if source is not None:
+        return _load(Reader(source), lambda: source.size, key, passphrase, progress)
     with open(path, "rb", buffering=0) as file:
         fill = functools.partial(files.fill, file)
-        description = container.read_header(fill)
-        source = keys.matching_source(description.scrypt, key, passphrase)
-        _refuse_archive(description)
-        whole = container.complete(description, regular_size(file))
-        message, _ = container.resume(description, fill, source)
-        out, finish = payload.empty_like(whole)
-        pipes.open_into(message, fill, out)
-        message.wipe()
+        return _load(fill, lambda: regular_size(file), key, passphrase, progress)
+
+
+def _load(fill: pipes.Fill, total: Callable[[], int], key: Any, passphrase: Any, progress: Progress) -> Any:
+    description = container.read_header(fill)
+    source = keys.matching_source(description.scrypt, key, passphrase)
+    _refuse_archive(description)
+    whole = container.complete(description, total())
+    message, _ = container.resume(description, fill, source)
+    out, finish = payload.empty_like(whole)
+    with reporting(progress, out.size, "unsealing") as advance:
+        pipes.open_into(message, fill, out, advance)
+    message.wipe()
     return finish()
 
 

@@ -38,7 +38,7 @@ _START = struct.Struct("<8sHHI")
 _REST = struct.Struct("<QBBBB16sII")
 _FIXED_BYTES = START_BYTES + _REST.size
 _UNKNOWN = 2**64 - 1
-_MAX_PAYLOAD = 2**52 - 1  # 2^38 chunks of 16 KiB, the last one shorter
+MAX_PAYLOAD = 2**52 - 1  # 2^38 chunks of 16 KiB, the last one shorter
 _MAX_ARRAY = 2**63 - 1
 _NO_SALT = bytes(SCRYPT_SALT_BYTES)
 
@@ -241,7 +241,7 @@ def _metadata(text: bytes) -> MappingProxyType[str, Any]:
 
 def _check_sizes(header: Header) -> None:
     payload = header.payload_bytes
-    if payload is not None and payload > _MAX_PAYLOAD:
+    if payload is not None and payload > MAX_PAYLOAD:
         raise FormatError(f"payload of {payload} bytes; the limit is 2^52 - 1")
     if header.kind != "array":
         if header.dtype is not None or header.shape or header.order != "C":

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from twofishkit.errors import FormatError
-from twofishkit.sealed.stream import BATCH_BYTES, BATCH_CHUNKS, CHUNK_BYTES, Bytes, ChunkedMessage
+from twofishkit.sealed.stream import CHUNK_BYTES, Advance, Bytes, ChunkedMessage
 
 #: Fills a writable buffer as far as it can; fewer bytes than asked for mean the end.
 Fill = Callable[[Bytes], int]
@@ -20,12 +20,18 @@ class Sealer:
         A new one; its prefix is for the caller to write.
     sink : callable
         Given sealed bytes, uint8[n], valid only during the call.
+    advance : callable, optional
+        Called with message bytes as they have been passed on.
     """
 
-    def __init__(self, message: ChunkedMessage, sink: Callable[[Bytes], object]) -> None:
-        self._message, self._sink = message, sink
-        self._pending = np.empty(BATCH_BYTES, np.uint8)
-        self._sealed = np.empty(BATCH_CHUNKS * message.sealed_chunk_bytes + message.tag_bytes, np.uint8)
+    def __init__(
+        self, message: ChunkedMessage, sink: Callable[[Bytes], object], advance: Advance | None = None
+    ) -> None:
+        self._message, self._sink, self._advance = message, sink, advance
+        self._pending = np.empty(message.batch_chunks * CHUNK_BYTES, np.uint8)
+        self._sealed = np.empty(
+            message.batch_chunks * message.sealed_chunk_bytes + message.tag_bytes, np.uint8
+        )
         self._held = 0
         self._next = 0
         #: Message bytes taken so far.
@@ -37,13 +43,13 @@ class Sealer:
         while data.size:
             if self._held == 0 and data.size >= CHUNK_BYTES:
                 # Whole chunks are sealed from where they are.
-                taken = min(data.size - data.size % CHUNK_BYTES, BATCH_BYTES)
+                taken = min(data.size - data.size % CHUNK_BYTES, self._pending.size)
                 self._seal(data[:taken], last=False)
             else:
-                taken = min(data.size, BATCH_BYTES - self._held)
+                taken = min(data.size, self._pending.size - self._held)
                 self._pending[self._held : self._held + taken] = data[:taken]
                 self._held += taken
-                if self._held == BATCH_BYTES:
+                if self._held == self._pending.size:
                     self._held = 0
                     self._seal(self._pending, last=False)
             data = data[taken:]
@@ -56,6 +62,8 @@ class Sealer:
     def _seal(self, data: Bytes, *, last: bool) -> None:
         self._sink(self._sealed[: self._message.seal(self._next, data, self._sealed, last=last)])
         self._next += data.size // CHUNK_BYTES
+        if self._advance is not None and data.size:
+            self._advance(data.size)
 
 
 def open_batches(message: ChunkedMessage, fill: Fill, n: int | None = None) -> Iterator[Bytes]:
@@ -77,9 +85,10 @@ def open_batches(message: ChunkedMessage, fill: Fill, n: int | None = None) -> I
     FormatError, InvalidTag
         As soon as they show.
     """
-    full = BATCH_CHUNKS * message.sealed_chunk_bytes
-    sealed, opened = np.empty(full, np.uint8), np.empty(BATCH_BYTES, np.uint8)
-    for chunk, want, last in _reads(message, n, full):
+    chunks = _batch_chunks(message, n)
+    sealed = np.empty(chunks * message.sealed_chunk_bytes, np.uint8)
+    opened = np.empty(chunks * CHUNK_BYTES, np.uint8)
+    for chunk, want, last in _reads(message, n):
         got = fill(sealed[:want])
         if got < want and n is not None:
             raise FormatError("truncated: the sealed data ends before its payload does")
@@ -91,28 +100,32 @@ def open_batches(message: ChunkedMessage, fill: Fill, n: int | None = None) -> I
             break
 
 
-def _reads(message: ChunkedMessage, n: int | None, full: int) -> Iterator[tuple[int, int, bool]]:
+def _batch_chunks(message: ChunkedMessage, n: int | None) -> int:
+    """Chunks that a batch of a message of n bytes has at most."""
+    return message.batch_chunks if n is None else min(message.batch_chunks, n // CHUNK_BYTES + 1)
+
+
+def _reads(message: ChunkedMessage, n: int | None) -> Iterator[tuple[int, int, bool]]:
     """(first chunk, sealed bytes, whether they end the message) of each batch; endless without n."""
-    chunk = 0
-    while n is None or n - chunk * CHUNK_BYTES >= BATCH_BYTES:
-        yield chunk, full, False
-        chunk += BATCH_CHUNKS
+    chunk, count = 0, message.batch_chunks
+    while n is None or n - chunk * CHUNK_BYTES >= count * CHUNK_BYTES:
+        yield chunk, count * message.sealed_chunk_bytes, False
+        chunk += count
     rest = n - chunk * CHUNK_BYTES
     yield chunk, rest + (rest // CHUNK_BYTES + 1) * message.tag_bytes, True
 
 
-def open_into(message: ChunkedMessage, fill: Fill, out: Bytes) -> None:
-    """Open a message of known length, chunk by chunk, straight into out, uint8[n].
+def open_into(message: ChunkedMessage, fill: Fill, out: Bytes, advance: Advance | None = None) -> None:
+    """Open a message of known length, batch by batch, straight into out, uint8[n].
 
     On any error out is zeroed, so that nothing unverified survives.
     """
-    full = BATCH_CHUNKS * message.sealed_chunk_bytes
-    sealed = np.empty(full, np.uint8)
+    sealed = np.empty(_batch_chunks(message, out.size) * message.sealed_chunk_bytes, np.uint8)
     try:
-        for chunk, want, last in _reads(message, out.size, full):
+        for chunk, want, last in _reads(message, out.size):
             if fill(sealed[:want]) < want:
                 raise FormatError("truncated: the sealed data ends before its payload does")
-            message.open(chunk, sealed[:want], out[chunk * CHUNK_BYTES :], last=last)
+            message.open(chunk, sealed[:want], out[chunk * CHUNK_BYTES :], last=last, advance=advance)
     except BaseException:
         out[:] = 0
         raise

@@ -24,13 +24,16 @@ Source: https://c2sp.org/chunked-encryption, version 1.
 import hashlib
 import hmac
 import secrets
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from twofishkit import parallel
 from twofishkit.errors import FormatError, InvalidKey, InvalidLength, InvalidTag, LimitExceeded, WrongKey
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -44,12 +47,26 @@ MAX_CHUNKS = 1 << 38
 #: Chunks handed to the AEAD at a time: large enough to hide Python's cost, small enough for caches.
 BATCH_CHUNKS = 64
 BATCH_BYTES = BATCH_CHUNKS * CHUNK_BYTES
+#: The same where several threads share the work, and the least that each of them is given at a time.
+SHARED_CHUNKS = 4 * BATCH_CHUNKS
+MIN_SHARE_CHUNKS = 8
+
+#: Told how many more bytes of the message are done.
+Advance: TypeAlias = Callable[[int], object]
 
 _INFO = b"c2sp.org/chunked-encryption@v1+"
 
 
 class ChunkCipher(Protocol):
-    """An AEAD under one key, for many chunks of one length at a time, without AAD."""
+    """An AEAD under one key, for many chunks of one length at a time, without AAD.
+
+    Attributes
+    ----------
+    threads : int
+        How many threads may usefully call it at once.
+    """
+
+    threads: int
 
     def seal(self, nonces: Bytes, plaintexts: Bytes, sealed: Bytes) -> None:
         """Seal row i of plaintexts under row i of nonces into row i of sealed.
@@ -217,6 +234,16 @@ class ChunkedMessage:
         nonces[:, -8:] ^= numbers.view(np.uint8).reshape(n, 8)
         return nonces
 
+    @property
+    def threads(self) -> int:
+        """How many threads may usefully seal or open parts at once."""
+        return self._cipher.threads
+
+    @property
+    def batch_chunks(self) -> int:
+        """How many chunks at a time are worth sealing or opening in one call."""
+        return BATCH_CHUNKS if self._cipher.threads == 1 else SHARED_CHUNKS
+
     def _batches(self, first: int, n: int, last: bool) -> Iterator[tuple[int, int, int]]:
         """(chunk number, how many chunks, bytes in each) for n message bytes from chunk first on."""
         whole, rest = divmod(n, CHUNK_BYTES)
@@ -224,12 +251,17 @@ class ChunkedMessage:
             raise InvalidLength(f"{n} bytes are no multiple of {CHUNK_BYTES}; only the last chunk is shorter")
         if first + whole + last > MAX_CHUNKS:
             raise LimitExceeded(f"chunk number {first + whole} is beyond the limit of {MAX_CHUNKS} chunks")
-        for start in range(0, whole, BATCH_CHUNKS):
-            yield first + start, min(BATCH_CHUNKS, whole - start), CHUNK_BYTES
+        # Several parts for each thread, so that one that is held up does not hold up all.
+        share = -(-whole // (parallel.PARTS_PER_THREAD * self._cipher.threads))
+        step = min(BATCH_CHUNKS, max(share, MIN_SHARE_CHUNKS))
+        for start in range(0, whole, step):
+            yield first + start, min(step, whole - start), CHUNK_BYTES
         if last:
             yield first + whole, 1, rest
 
-    def seal(self, first: int, message: Bytes, out: Bytes, *, last: bool) -> int:
+    def seal(
+        self, first: int, message: Bytes, out: Bytes, *, last: bool, advance: Advance | None = None
+    ) -> int:
         """Seal part of the message, from chunk number ``first`` on.
 
         Parameters
@@ -239,24 +271,29 @@ class ChunkedMessage:
             Whole chunks; with ``last`` also the remaining 0 to 16383 bytes.
         out : uint8[>= n + tag_bytes * chunks]
             Filled from its start; shares no memory with message.
+        advance : callable, optional
+            Called with message bytes as they are done, by one thread at a time.
 
         Returns
         -------
         int
             Bytes of out that were filled.
         """
-        source = target = 0
-        for chunk, count, size in self._batches(first, message.size, last):
+
+        def work(source: int, target: int, chunk: int, count: int, size: int) -> None:
             plain, full = count * size, count * (size + self.tag_bytes)
             self._cipher.seal(
                 self._nonces(chunk, count),
                 message[source : source + plain].reshape(count, size),
                 out[target : target + full].reshape(count, size + self.tag_bytes),
             )
-            source, target = source + plain, target + full
-        return target
 
-    def open(self, first: int, sealed: Bytes, out: Bytes, *, last: bool) -> int:
+        self._run(work, first, message.size, last, advance)
+        return message.size + (message.size // CHUNK_BYTES + last) * self.tag_bytes
+
+    def open(
+        self, first: int, sealed: Bytes, out: Bytes, *, last: bool, advance: Advance | None = None
+    ) -> int:
         """Open and verify part of the sealed chunks, from chunk number ``first`` on.
 
         Parameters
@@ -266,6 +303,8 @@ class ChunkedMessage:
             Whole sealed chunks; with ``last`` also the final, shorter one.
         out : uint8[>= message bytes]
             Filled from its start; shares no memory with sealed.
+        advance : callable, optional
+            Called with message bytes as they are done, by one thread at a time.
 
         Returns
         -------
@@ -280,19 +319,52 @@ class ChunkedMessage:
             If a chunk is not authentic; what this call wrote to out is zeroed.
         """
         n = self._message_bytes(sealed.size, last)
-        source = target = 0
-        for chunk, count, size in self._batches(first, n, last):
+        bad: list[int] = []
+
+        def work(target: int, source: int, chunk: int, count: int, size: int) -> None:
             plain, full = count * size, count * (size + self.tag_bytes)
             authentic = self._cipher.open(
                 self._nonces(chunk, count),
                 sealed[source : source + full].reshape(count, size + self.tag_bytes),
                 out[target : target + plain].reshape(count, size),
             )
-            source, target = source + full, target + plain
             if authentic < count:
-                out[:target] = 0
+                bad.append(chunk + authentic)
                 raise InvalidTag(f"chunk {chunk + authentic} was altered, moved or cut")
-        return target
+
+        try:
+            self._run(work, first, n, last, advance)
+        except BaseException:
+            out[:n] = 0
+            if len(bad) > 1:  # found by several threads at once
+                raise InvalidTag(f"chunk {min(bad)} was altered, moved or cut") from None
+            raise
+        return n
+
+    def _run(
+        self,
+        work: Callable[[int, int, int, int, int], None],
+        first: int,
+        n: int,
+        last: bool,
+        advance: Advance | None,
+    ) -> None:
+        """``work(offset in message, offset in sealed, chunk, count, size)`` for all batches, in threads."""
+        lock = threading.Lock()
+
+        def task(chunk: int, count: int, size: int) -> None:
+            done = chunk - first
+            work(done * CHUNK_BYTES, done * self.sealed_chunk_bytes, chunk, count, size)
+            if advance is not None and count * size:
+                with lock:
+                    advance(count * size)
+
+        batches = self._batches(first, n, last)
+        if self._cipher.threads == 1 or n < parallel.MIN_BYTES:
+            for batch in batches:
+                task(*batch)
+        else:
+            parallel.run([partial(task, *batch) for batch in batches], self._cipher.threads)
 
     def _message_bytes(self, n: int, last: bool) -> int:
         if last:
