@@ -29,15 +29,15 @@ def text(report: Report) -> str:
         f"cases     {report.published} published, {report.generated} generated with seed {report.seed}",
         "",
     ]
-    lines += [line for result in report.modes.values() if (line := _summary(result))]
+    lines += [_summary(result) for result in report.modes.values() if result.passed + result.failed]
+    missing = [mode for mode, result in report.modes.items() if not result.passed + result.failed]
+    lines += [f"  unsupported, or not asked: {', '.join(missing)}"] if missing else []
     lines += [line for result in report.modes.values() if result.failures for line in _failing(result)]
     return "\n".join([*lines, "", _verdict(report), ""])
 
 
 def _summary(result: ModeResult) -> str:
     asked = result.passed + result.failed
-    if not asked:
-        return f"  {result.mode:9} unsupported" if result.unsupported else ""
     state = "ok" if not result.failed else f"{result.failed} DIFFER"
     reasons = f" ({'; '.join(sorted(result.reasons)[:3])})" if result.reasons else ""
     left_out = f", {result.unsupported} unsupported{reasons}" if result.unsupported else ""
@@ -62,7 +62,10 @@ def _failing(result: ModeResult) -> Iterator[str]:
     for cause in result.causes:
         names = ", ".join(mistake.name for mistake in cause.mistakes)
         yield f"  why: {cause} [{names}]"
-    if not result.causes:
+    if result.follows:
+        return
+    telling = any(failure.got.status in ("ok", "refused") for failure in result.failures)
+    if telling and not result.causes and not result.given_up:
         yield "  why: no known mistake gives these answers"
     for note in result.notes:
         yield f"  first difference: {note}"

@@ -2,17 +2,22 @@
 
 import itertools
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from twofishkit.errors import InvalidParameter
 from twofishkit.testing import diagnose, generate, oracle, published
-from twofishkit.testing.cases import MODES, OPERATIONS, Answer, Case
+from twofishkit.testing.cases import KEY_SIZES, MODES, OPERATIONS, Answer, Case
 from twofishkit.testing.shrink import shrink
 from twofishkit.testing.targets import Target
 
-#: After so many answers in a row that were none, an operation is left alone.
+#: After so many crashes in a row, or time-outs in all, an operation is left alone.
 PATIENCE = 3
+#: An operation whose first cases, one for each size of key, are unsupported is not there.
+_FIRST = len(KEY_SIZES)
+#: Questions for each case that the budget allows, where a target supports little.
+_PER_CASE = 10
 #: Failures of a mode that are kept as evidence.
 _KEPT = 8
 
@@ -39,13 +44,9 @@ class Budget:
         if self.seconds is not None and self.seconds < 0:
             raise InvalidParameter(f"a budget has 0 seconds or more, not {self.seconds}")
 
-    def spend(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """The cases that the budget allows."""
-        deadline = None if self.seconds is None else time.monotonic() + self.seconds
-        for case in itertools.islice(cases, self.cases):
-            if deadline is not None and time.monotonic() >= deadline:
-                return
-            yield case
+    def deadline(self) -> float:
+        """When the seconds are over, on `time.monotonic`."""
+        return float("inf") if self.seconds is None else time.monotonic() + self.seconds
 
 
 #: Reaches the edges of every mode.
@@ -68,6 +69,8 @@ class ModeResult:
     causes: tuple[diagnose.Cause, ...] = ()
     notes: tuple[str, ...] = ()
     given_up: bool = False
+    #: Only the block cipher's mistake once more.
+    follows: bool = False
 
 
 @dataclass
@@ -135,8 +138,7 @@ def compare(
         for case in published.cases():
             if case.operation in operations:
                 report.published += run.judge(case)
-    for case in budget.spend(generate.cases(seed, operations)):
-        report.generated += run.judge(case)
+    run.spend(budget, generate.cases(seed, operations), operations)
     if explain:
         run.explain()
     return report
@@ -147,11 +149,38 @@ class _Run:
 
     def __init__(self, target: Target, report: Report) -> None:
         self._target, self._report = target, report
-        self._silent: dict[str, int] = {}
+        self._crashes: Counter[str] = Counter()
+        self._timeouts: Counter[str] = Counter()
+
+    def spend(self, budget: Budget, cases: Iterable[Case], operations: Collection[str]) -> None:
+        """Ask generated cases until the budget is used up; what is unsupported costs nothing."""
+        deadline, report = budget.deadline(), self._report
+        asked: Counter[str] = Counter()
+        missing: set[str] = set()
+        supported: set[str] = set()
+        most = None if budget.cases is None else _PER_CASE * budget.cases
+        for case in itertools.islice(cases, most):
+            over = budget.cases is not None and report.generated >= budget.cases
+            if over or time.monotonic() >= deadline or self._alone(operations, missing):
+                return
+            if case.operation in missing:
+                continue
+            asked[case.operation] += 1
+            if self.judge(case):
+                report.generated += 1
+                supported.add(case.operation)
+            elif asked[case.operation] == _FIRST and case.operation not in supported:
+                missing.add(case.operation)
+
+    def _alone(self, operations: Collection[str], missing: set[str]) -> bool:
+        return all(operation in missing or self._given_up(operation) for operation in operations)
+
+    def _given_up(self, operation: str) -> bool:
+        return self._crashes[operation] >= PATIENCE or self._timeouts[operation] >= PATIENCE
 
     def judge(self, case: Case) -> bool:
         """Ask one case; False if the target has no such thing, or is not asked any more."""
-        if self._silent.get(case.operation, 0) >= PATIENCE:
+        if self._given_up(case.operation):
             return False
         expected, got = oracle.expected(case), self._target.answer(case)
         result = self._report.modes[case.mode]
@@ -160,7 +189,11 @@ class _Run:
             result.unsupported += 1
             result.reasons |= {got.message} if got.message else set()
             return False
-        self._count_silence(case, got, result)
+        crashed = got.status in ("crashed", "malformed")
+        self._crashes[case.operation] = self._crashes[case.operation] + 1 if crashed else 0
+        # Time-outs cost time, one by one.
+        self._timeouts[case.operation] += got.status == "timeout"
+        result.given_up = result.given_up or self._given_up(case.operation)
         if got.agrees(expected):
             result.passed += 1
         else:
@@ -168,12 +201,6 @@ class _Run:
             if len(result.failures) < _KEPT:
                 result.failures.append(Failure(case, expected, got))
         return True
-
-    def _count_silence(self, case: Case, got: Answer, result: ModeResult) -> None:
-        """Time-outs cost time: nobody is asked for ever."""
-        silent = got.status in ("timeout", "crashed")
-        self._silent[case.operation] = self._silent.get(case.operation, 0) + 1 if silent else 0
-        result.given_up = result.given_up or self._silent[case.operation] >= PATIENCE
 
     def explain(self) -> None:
         diagnosis = diagnose.Diagnosis(self._target.answer)
@@ -193,7 +220,8 @@ class _Run:
             result.failures, key=lambda failure: (failure.got.status == "timeout", _size(failure.case))
         )
         case, got, result.questions = first.case, first.got, 0
-        if got.status != "timeout" and not self._known_already(result, diagnosis):
+        result.follows = self._known_already(result, diagnosis)
+        if got.status != "timeout" and not result.follows:
             case, got, result.questions = shrink(case, got, self._target.answer)
         expected = first.expected if case == first.case else oracle.answer(case)
         result.smallest = Failure(case, expected, got)
