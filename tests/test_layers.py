@@ -46,7 +46,6 @@ THIRD_PARTY_OF = {
     "sealed": {"fsspec"},  # for URLs alone, by name
     "lab": {"matplotlib"},  # in plot() alone
     "bench": {"numba"},  # for its clock
-    "sealed": {"fsspec"},  # the extra "remote"
     "integrations": {"zarr", "numcodecs", "keyring"},  # the extra "zarr"
     "testing": {"cryptography", "hypothesis", "oxifish", "pytest", "twofish"},  # peers, strategies, suite
     "compat": {"cryptography"},  # its InvalidTag, where it is there
