@@ -1,8 +1,8 @@
-"""Block counters and masks: CTR counters, XTS tweaks, OCB offsets, as pairs of 64-bit words.
+"""Block counters and masks: CTR counters and XTS tweaks, as pairs of 64-bit words.
 
 A 16-byte block is held as ``(low, high)``, two uint64. For a CTR counter low and high are its value,
-whichever byte order the block has in memory; for a tweak or an offset they are its first and its
-last eight bytes, least significant byte first.
+whichever byte order the block has in memory; for a tweak they are its first and its last
+eight bytes, least significant byte first.
 
 The traps are the carries: a counter must carry from every byte into the next, across the two words
 too, and a counter narrower than the block must not carry into the nonce beside it.
@@ -13,7 +13,7 @@ Timing: constant, except that a carry out of the low word and the counter's widt
 import numpy as np
 
 from twofishkit.kernels.jit import inline
-from twofishkit.kernels.words import load_u64, store_u64, swap_bytes, trailing_zeros
+from twofishkit.kernels.words import load_u64, store_u64, swap_bytes
 
 _ONE = np.uint64(1)
 _LOW_32 = np.uint64(0xFFFFFFFF)
@@ -60,13 +60,3 @@ def xts_double(low, high):
     feedback = np.uint64(_XTS_FEEDBACK * (high >> np.uint64(63)))
     carry = low >> np.uint64(63)
     return np.uint64(np.uint64(low << _ONE) ^ feedback), np.uint64(np.uint64(high << _ONE) | carry)
-
-
-@inline
-def ocb_step(low, high, ls, block_number):
-    """Offset_i = Offset_{i-1} ^ L_{ntz(i)} for block number i >= 1; ls is uint8[k, 16].
-
-    Source: RFC 7253, section 4.2.
-    """
-    row = 16 * trailing_zeros(block_number)
-    return np.uint64(low ^ load_u64(ls, row)), np.uint64(high ^ load_u64(ls, row + 8))

@@ -10,8 +10,7 @@ import numpy as np
 
 from twofishkit.kernels.jit import inline, kernel
 from twofishkit.kernels.schedule import SUBKEYS, fill_subkeys, h, split_key
-from twofishkit.kernels.serial import load_block, store_block
-from twofishkit.kernels.words import byte, rotl, stack_u32, wipe_words
+from twofishkit.kernels.words import byte, load_words, rotl, stack_u32, store_words, wipe_words
 
 
 @inline
@@ -43,11 +42,11 @@ def encrypt_each(keys, src, dst):
     for i in range(n):
         split_key(keys, i * length, k, lists)
         fill_subkeys(lists, k, subkeys)
-        a, b, c, d = whiten(load_block(src, 16 * i), subkeys, 0)
+        a, b, c, d = whiten(load_words(src, 16 * i), subkeys, 0)
         for at in range(8, 40, 2):
             f0, f1 = f(lists, k, subkeys, at, a, b)
             a, b, c, d = rotl(np.uint32(c ^ f0), 31), np.uint32(rotl(d, 1) ^ f1), a, b
-        store_block(dst, 16 * i, whiten((c, d, a, b), subkeys, 4))
+        store_words(dst, 16 * i, whiten((c, d, a, b), subkeys, 4))
     wipe_words(lists)
     wipe_words(subkeys)
 
@@ -61,10 +60,10 @@ def decrypt_each(keys, src, dst):
     for i in range(n):
         split_key(keys, i * length, k, lists)
         fill_subkeys(lists, k, subkeys)
-        c, d, a, b = whiten(load_block(src, 16 * i), subkeys, 4)
+        c, d, a, b = whiten(load_words(src, 16 * i), subkeys, 4)
         for at in range(38, 6, -2):
             f0, f1 = f(lists, k, subkeys, at, c, d)
             a, b, c, d = c, d, np.uint32(rotl(a, 1) ^ f0), rotl(np.uint32(b ^ f1), 31)
-        store_block(dst, 16 * i, whiten((a, b, c, d), subkeys, 0))
+        store_words(dst, 16 * i, whiten((a, b, c, d), subkeys, 0))
     wipe_words(lists)
     wipe_words(subkeys)

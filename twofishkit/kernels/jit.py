@@ -9,6 +9,7 @@ miss the cache in every process and leave a file behind each time.
 """
 
 import functools
+import importlib
 
 from numba import njit
 
@@ -45,8 +46,16 @@ class Kernel:
     def __call__(self, *args):
         return (self._entry or self.compile())(*args)
 
+    def __reduce__(self):
+        """By name, as functions are: copying and pickling what holds a kernel must not meet machine code."""
+        return _kernel_named, (self.dispatcher.__module__, self.dispatcher.__name__)
+
     def __repr__(self):
         return f"<Kernel {self.dispatcher.__name__}{self.signature}>"
+
+
+def _kernel_named(module, name):
+    return getattr(importlib.import_module(module), name)
 
 
 def kernel(signature):

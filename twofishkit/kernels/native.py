@@ -4,10 +4,11 @@ A *core* is a jitted function of six integers::
 
     core(schedule, src, dst, n, mask, scratch)      dst[i] = cipher(src[i]) ^ mask[i] for n >= 0 blocks
 
-All but n are addresses; mask may be 0 for none. scratch is SCRATCH_BYTES that the core may use and the caller
-wipes; for one block it may be 0. dst may be src, may be mask, and may be one block ahead of either: a core
-works from the last block to the first, and reads a stretch before it writes it. That is what CBC and CFB
-decryption in place need.
+All but n are addresses; mask may be 0 for none. dst may be src, may be mask, and may be one block ahead of
+either: a core works from the last block to the first, and reads a stretch before it writes it. That is what
+CBC and CFB decryption in place need. scratch is SCRATCH_BYTES, aligned to 64 bytes, that the core may use and
+the caller wipes. For FEW_BYTES of blocks or less the core uses no more than that much of it, and for one
+block nothing: scratch may then be 0.
 
 The schedule that a backend makes begins with the addresses of its two cores, and the mode kernels
 of `wide` call them from there with `encrypt` and `decrypt`. An indirect call costs about 2 ns; in
@@ -19,6 +20,7 @@ from numba import types
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
+from twofishkit.forks import no_fork
 from twofishkit.kernels.cache import attach
 
 _I64 = ir.IntType(64)
@@ -27,8 +29,9 @@ _CORE = ir.FunctionType(ir.VoidType(), [_I64] * 6)
 #: Bytes at the start of a schedule that hold addresses: encryption's at 0, decryption's at 8.
 HEADER_BYTES = 64
 
-#: What a core may use: 512 blocks and room for a batch that is not full.
+#: What a core may use: 512 blocks and room for a batch that is not full; and for a few blocks.
 SCRATCH_BYTES = 9 * 1024
+FEW_BYTES = 256
 
 
 class Core:
@@ -48,9 +51,11 @@ class Core:
     def address(self):
         """Where the machine code starts; compiles it, or loads it from the cache, at first."""
         if not self._address:
-            self.function.py_func = self.function.__wrapped__  # the name by which `attach` knows it
-            attach(self.function).compile()
-            self._address = self.function.address
+            with no_fork:
+                if not self._address:
+                    self.function.py_func = self.function.__wrapped__  # the name by which `attach` knows it
+                    attach(self.function).compile()
+                    self._address = self.function.address
         return self._address
 
     def __repr__(self):

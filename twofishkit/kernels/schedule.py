@@ -1,9 +1,11 @@
-"""The key schedule, compiled: from key bytes to subkeys and key-dependent S-box tables.
+"""The key schedule of `gather`, compiled: from key bytes to subkeys and key-dependent S-box tables.
 
-An expanded key is one array uint32[40 + 1024]: the subkeys K[0] ... K[39], then four tables of 256
-words, each an S-box composed with its column of MDS, so that
+A schedule is uint8[SCHEDULE_BYTES]: the header of `native`; four tables of 256 words, each an S-box
+composed with its column of MDS, so that
 
-    g(X) = T0[X & 255] ^ T1[X >> 8 & 255] ^ T2[X >> 16 & 255] ^ T3[X >> 24].
+    g(X) = T0[X & 255] ^ T1[X >> 8 & 255] ^ T2[X >> 16 & 255] ^ T3[X >> 24];
+
+and the subkeys K[0] ... K[39].
 
 Names and order are the paper's ("Twofish: A 128-Bit Block Cipher", 15 June 1998; sections below are
 its). The small tables are computed from their definitions when this file is imported.
@@ -15,11 +17,26 @@ Timing: depends on the key, through table indices.
 import numpy as np
 
 from twofishkit.kernels.jit import inline, kernel
-from twofishkit.kernels.words import byte, load_u8, load_u32, rotl, stack_u32, store_u32_scalar, wipe_words
+from twofishkit.kernels.native import HEADER_BYTES
+from twofishkit.kernels.words import (
+    byte,
+    load_u8,
+    load_u32,
+    rotl,
+    stack_u32,
+    store_u32,
+    store_u32_scalar,
+    wipe_words,
+)
+from twofishkit.simd import vectors as v
 
-#: Number of subkeys, and of words in an expanded key.
+#: Number of subkeys.
 SUBKEYS = 40
-SCHEDULE_WORDS = SUBKEYS + 4 * 256
+
+#: Where the tables and the subkeys are in a schedule, and its size.
+TABLES_AT = HEADER_BYTES
+SUBKEYS_AT = TABLES_AT + 4 * 1024
+SCHEDULE_BYTES = SUBKEYS_AT + 4 * SUBKEYS
 
 MDS_POLYNOMIAL = 0x169  # v(x) = x^8 + x^6 + x^5 + x^3 + 1, section 4.2
 RS_POLYNOMIAL = 0x14D  # w(x) = x^8 + x^6 + x^3 + x^2 + 1, section 4.3
@@ -138,14 +155,14 @@ def fill_subkeys(lists, k, subkeys):
         x, y = np.uint8(2 * i), np.uint8(2 * i + 1)
         a = h(x, x, x, x, lists, 0, k)
         b = rotl(h(y, y, y, y, lists, 4, k), 8)
-        subkeys[2 * i] = np.uint32(a + b)
-        subkeys[2 * i + 1] = rotl(np.uint32(a + 2 * b), 9)
+        store_u32(subkeys, 8 * i, np.uint32(a + b))
+        store_u32(subkeys, 8 * i + 4, rotl(np.uint32(a + 2 * b), 9))
 
 
 @inline
 def fill_table(schedule, j, k, lists, q3, q2, q1, q0):
     """Table j of g: S-box j, whose layers are q3 (256-bit keys), q2 (192 too), q1, q0, then MDS."""
-    at = 4 * (SUBKEYS + 256 * j)
+    at = TABLES_AT + 1024 * j
     l0, l1, l2, l3 = byte(lists[8], j), byte(lists[9], j), byte(lists[10], j), byte(lists[11], j)
     for x in range(256):
         y = np.uint8(x)
@@ -156,47 +173,21 @@ def fill_table(schedule, j, k, lists, q3, q2, q1, q0):
         store_u32_scalar(schedule, at + 4 * x, MDS_Q[j, q0[q1[y] ^ l1] ^ l0])
 
 
-@inline
-def expand(key, at, k, schedule):
-    """Fill an expanded key from 8 * k bytes of ``key`` at byte ``at``; nothing stays on the stack."""
+@kernel("i8(u1[::1], u1[::1])")
+def expand_into(memory, key):
+    """Fill a schedule, all but its header, from 16, 24 or 32 key bytes; returns its offset in ``memory``.
+
+    ``memory`` is uint8[SCHEDULE_BYTES + 64]; the schedule is aligned to 64 bytes within it.
+    Timing: depends on the key.
+    """
+    start = -v.address(memory) & 63
+    schedule, k = v.address(memory) + start, key.size >> 3
     lists = stack_u32(12)
-    split_key(key, at, k, lists)
-    fill_subkeys(lists, k, schedule)
+    split_key(key, 0, k, lists)
+    fill_subkeys(lists, k, schedule + SUBKEYS_AT)
     fill_table(schedule, 0, k, lists, Q1, Q1, Q0, Q0)
     fill_table(schedule, 1, k, lists, Q0, Q1, Q1, Q0)
     fill_table(schedule, 2, k, lists, Q0, Q0, Q0, Q1)
     fill_table(schedule, 3, k, lists, Q1, Q0, Q1, Q1)
     wipe_words(lists)
-
-
-@kernel("void(u1[::1], u4[::1])")
-def expand_one(key, schedule):
-    """Expand a key uint8[16 | 24 | 32] into schedule uint32[1064]. Timing: depends on the key."""
-    expand(key, 0, key.size >> 3, schedule)
-
-
-@kernel("void(u1[:, ::1], u4[:, ::1])")
-def expand_many(keys, schedules):
-    """Expand keys uint8[n, 16 | 24 | 32] into schedules uint32[n, 1064]. Timing: depends on the keys."""
-    n, length = keys.shape
-    for i in range(n):
-        expand(keys, i * length, length >> 3, schedules[i])
-
-
-def expand_key(key):
-    """The schedule uint32[1064] of a key uint8[16 | 24 | 32]."""
-    schedule = np.empty(SCHEDULE_WORDS, np.uint32)
-    expand_one(key, schedule)
-    return schedule
-
-
-def expand_keys(keys):
-    """The schedules uint32[n, 1064] of keys uint8[n, 16 | 24 | 32]."""
-    schedules = np.empty((len(keys), SCHEDULE_WORDS), np.uint32)
-    expand_many(keys, schedules)
-    return schedules
-
-
-def wipe(schedule):
-    """Overwrite an expanded key, or several, with zeros."""
-    schedule.fill(0)
+    return start

@@ -14,8 +14,7 @@ from numba import types
 
 from twofishkit.kernels.counters import load_counter, store_counter
 from twofishkit.kernels.jit import inline, kernel
-from twofishkit.kernels.native import SCRATCH_BYTES, decrypt, encrypt
-from twofishkit.kernels.serial import shift_in
+from twofishkit.kernels.native import FEW_BYTES, SCRATCH_BYTES, decrypt, encrypt
 from twofishkit.kernels.wide_masks import fill_counters, fill_offsets, fill_tweaks
 from twofishkit.kernels.wide_memory import copy_bytes, load_block, sum_blocks
 from twofishkit.kernels.words import load_u8, load_u64, store_u8, store_u64
@@ -35,7 +34,7 @@ _BYTEARRAY = types.ByteArray(types.uint8, 1, "C")
 @inline
 def used(n_bytes):
     """How much of a core's scratch a message of n bytes may have touched."""
-    return SCRATCH_BYTES if n_bytes > 256 else 0
+    return SCRATCH_BYTES if n_bytes > FEW_BYTES else FEW_BYTES
 
 
 @kernel("void(u1[::1], u1[::1], u1[::1])")
@@ -112,20 +111,25 @@ def ctr_message(schedule, iv, counter_bits, little_endian, data, out):
 def cbc_encrypt(schedule, iv, src, dst):
     """C_i = E(P_i ^ C_{i-1}), C_0 = iv; whole blocks. Source: SP 800-38A, 6.2."""
     keys, source, target, state = v.address(schedule), v.address(src), v.address(dst), v.address(iv)
-    previous = load_block(state, 0)
-    for at in range(0, src.size, 16):
-        v.store(state, 0, previous ^ load_block(source, at))
-        encrypt(keys, state, target + at, 1, 0, 0)
-        previous = load_block(target, at)
-    v.store(state, 0, previous)
+    last = src.size - 16
+    if last >= 0:
+        v.store(state, 0, load_block(state, 0) ^ load_block(source, 0))
+        for at in range(0, last, 16):
+            # The core itself chains the next block, C_i ^ P_{i+1}; taking that apart keeps nobody waiting.
+            encrypt(keys, state, state, 1, source + at + 16, 0)
+            v.store(target, at, load_block(state, 0) ^ load_block(source, at + 16))
+        encrypt(keys, state, target + last, 1, 0, 0)
+        v.store(state, 0, load_block(target, last))
 
 
 @kernel("void(u1[::1], u1[::1], u1[::1])")
 def cbc_mac(schedule, state, src):
     """state = E(state ^ block) for each whole block of src."""
-    keys, words = v.address(schedule), v.address(state)
-    for at in range(0, src.size, 16):
-        v.store(words, 0, load_block(words, 0) ^ v.load(v.u64x2, src, at))
+    keys, words, source, last = v.address(schedule), v.address(state), v.address(src), src.size - 16
+    if last >= 0:
+        v.store(words, 0, load_block(words, 0) ^ load_block(source, 0))
+        for at in range(0, last, 16):
+            encrypt(keys, words, words, 1, source + at + 16, 0)
         encrypt(keys, words, words, 1, 0, 0)
 
 
@@ -152,6 +156,13 @@ def ofb(schedule, iv, src, dst):
     for at in range(0, src.size, 16):
         encrypt(keys, state, state, 1, 0, 0)
         xor_bytes(dst, at, src, at, iv, 0, min(16, src.size - at))
+
+
+@inline
+def shift_in(low, high, byte):
+    """CFB-8's register (low, high), its first byte dropped and one byte appended."""
+    moved = np.uint64(np.uint64(high << np.uint64(56)) | (low >> np.uint64(8)))
+    return moved, np.uint64(np.uint64(np.uint64(byte) << np.uint64(56)) | (high >> np.uint64(8)))
 
 
 @kernel("void(u1[::1], u1[::1], u1[::1], u1[::1])")
@@ -256,9 +267,7 @@ def xts_run(schedule, tweaks, src, dst, decrypting):
                 tweak += 16
                 left = in_unit
             m = min(left, n - filled)
-            low, high = fill_tweaks(masks + 16 * filled, load_u64(tweak, 0), load_u64(tweak, 8), m)
-            store_u64(tweak, 0, low)
-            store_u64(tweak, 8, high)
+            v.store(tweak, 0, fill_tweaks(masks + 16 * filled, load_block(tweak, 0), m))
             filled += m
             left -= m
         xor_bytes(work, 0, source, 16 * first, masks, 0, 16 * n)

@@ -164,7 +164,7 @@ def seal_body(update, schedule, table, nonce, aad, data, out, tag_length):
     v.store(y, 0, v.zero(v.u64x2))
     update(table, y, text, 0, blocks)
     v.store_first(target, n, load_block(y, 0) ^ load_block(work, 0), tag_length)
-    v.wipe(scratch, used(n))
+    v.wipe(scratch, used(n + 16))
     v.wipe(work, n + 80)
 
 
@@ -183,6 +183,6 @@ def open_body(update, schedule, table, nonce, aad, data, out, tag_length):
     genuine = (v.extract(wrong, 0) | v.extract(wrong, 1)) == np.uint64(0)
     if genuine:
         xor_bytes(v.address(out), 0, source, 0, work, 16, n)
-    v.wipe(scratch, used(n))
+    v.wipe(scratch, used(n + 16))
     v.wipe(work, n + 80)
     return genuine

@@ -1,34 +1,52 @@
 """Makes the slots of a backend from its two cores and its key schedule; the modes are those of `wide`."""
 
+import functools
+
 import numpy as np
 
 from twofishkit.kernels import wide, wide_many
-from twofishkit.kernels.native import HEADER_BYTES
 from twofishkit.slots import CipherSlots
+
+#: What of a schedule is not key material: the addresses of two cores.
+_ADDRESS_BYTES = 16
 
 
 def wipe(schedule):
     """Overwrite the key material of a schedule; the addresses of its cores stay valid."""
-    schedule[HEADER_BYTES:] = 0
+    schedule[_ADDRESS_BYTES:] = 0
 
 
-def make_slots(name, *, encrypt_core, decrypt_core, expand_into, schedule_bytes, encrypt_each, decrypt_each):
-    """A `CipherSlots` of constant time.
+def make_slots(
+    name,
+    *,
+    constant_time=True,
+    encrypt_core,
+    decrypt_core,
+    expand_into,
+    schedule_bytes,
+    encrypt_each,
+    decrypt_each,
+):
+    """The `CipherSlots` of a cipher with cores.
 
     ``expand_into(memory, key)`` fills an aligned schedule within uint8[schedule_bytes + 64], except for
     its header, and returns where it starts. The cores are compiled when the first key is set up.
     """
 
+    @functools.cache
+    def header():
+        return np.array([encrypt_core.address, decrypt_core.address], np.int64).view(np.uint8)
+
     def expand_key(key):
         memory = np.empty(schedule_bytes + 64, np.uint8)
         start = expand_into(memory, key)
         schedule = memory[start : start + schedule_bytes]
-        schedule[:HEADER_BYTES].view(np.int64)[:2] = encrypt_core.address, decrypt_core.address
+        schedule[:_ADDRESS_BYTES] = header()
         return schedule
 
     return CipherSlots(
         name=name,
-        constant_time=True,
+        constant_time=constant_time,
         cores=True,
         expand_key=expand_key,
         wipe=wipe,

@@ -23,6 +23,8 @@ from numba.core import cgutils
 from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic
 
+from twofishkit.kernels.jit import inline
+
 if sys.byteorder != "little":
     raise ImportError("twofishkit's kernels need a machine that stores the least significant byte first")
 
@@ -111,6 +113,27 @@ xor_16 = intrinsic(_xor(_BLOCK))
 xor_64 = intrinsic(_xor(_WIDE))
 
 
+@inline
+def load_words(memory, offset):
+    """The four uint32 words of the block at a byte offset."""
+    return (
+        load_u32(memory, offset),
+        load_u32(memory, offset + 4),
+        load_u32(memory, offset + 8),
+        load_u32(memory, offset + 12),
+    )
+
+
+@inline
+def store_words(memory, offset, words):
+    """Write four words as the block at a byte offset."""
+    w0, w1, w2, w3 = words
+    store_u32(memory, offset, w0)
+    store_u32(memory, offset + 4, w1)
+    store_u32(memory, offset + 8, w2)
+    store_u32(memory, offset + 12, w3)
+
+
 @intrinsic
 def store_u32_scalar(typingctx, array, offset, value):
     """The same as store_u32, in a loop that must stay scalar; the address is a multiple of 4.
@@ -130,17 +153,16 @@ def store_u32_scalar(typingctx, array, offset, value):
 
 
 @intrinsic
-def copy_16(typingctx, dst, d, src, s):
-    """Copy 16 bytes: dst from byte d on = src from byte s on."""
-    if not (_is_contiguous(dst) and _is_contiguous(src)):
-        return None
+def opaque(typingctx, x):
+    """x as an int64 of which LLVM knows nothing: a loop that ends there is not unrolled.
+
+    LLVM would unroll the rounds of a cipher around all that they contain; that takes seconds.
+    """
 
     def codegen(context, builder, signature, args):
-        value = builder.load(_address(context, builder, signature.args[2], args[2], args[3], _BLOCK), align=1)
-        builder.store(value, _address(context, builder, signature.args[0], args[0], args[1], _BLOCK), align=1)
-        return context.get_dummy_value()
+        return builder.asm(ir.FunctionType(_I64, [_I64]), "", "=r,0", args, side_effect=False)
 
-    return types.void(dst, types.intp, src, types.intp), codegen
+    return types.int64(types.int64), codegen
 
 
 @intrinsic
