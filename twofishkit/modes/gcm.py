@@ -48,7 +48,9 @@ class GcmKey:
             padded = nonce + bytes(-len(nonce) % 16) + struct.pack(">QQ", 0, 8 * len(nonce))
             self.cipher._kernels.ghash.ghash(self.table, counter, view(padded))
         mask = zero_block()
-        self.crypt(counter, mask, mask)
+        self.cipher._kernels.cipher.encrypt_blocks(self.cipher._schedule, counter, mask)
+        count = int.from_bytes(counter[12:].tobytes()) + 1
+        counter[12:] = view((count % (1 << 32)).to_bytes(4))
         return counter, mask
 
     def crypt(self, counter: Bytes, src: Bytes, dst: Bytes) -> None:
