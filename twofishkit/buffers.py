@@ -19,6 +19,9 @@ The usual order of work in a public method, so that errors come before any of it
     return finish()
 """
 
+import functools
+import importlib
+import mmap
 import sys
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -46,6 +49,9 @@ Result: TypeAlias = Any
 
 # Above this size, filling a fresh bytes object in place is cheaper than copying an array into one.
 _COPY_LIMIT = 1 << 15
+
+# NumPy's own limit for its arrays.
+_HUGE_PAGES_FROM = 1 << 22
 
 _U8 = np.dtype(np.uint8)
 _empty, _frombuffer = np.empty, np.frombuffer
@@ -235,12 +241,38 @@ class _FreshBytes:
 
     def __init__(self, n: int) -> None:
         self.value = bytes(n)
+        address = _address(np.frombuffer(self.value, _U8))
+        if n >= _HUGE_PAGES_FROM:
+            _advise_huge_pages(address, n)
         self.__array_interface__ = {
             "version": 3,
             "typestr": "|u1",
             "shape": (n,),
-            "data": (_address(np.frombuffer(self.value, _U8)), False),
+            "data": (address, False),
         }
+
+
+@functools.cache
+def _madvise() -> Any:
+    """The system's madvise, or None: huge pages are Linux's."""
+    if sys.platform != "linux":
+        return None
+    ctypes = importlib.import_module("ctypes")
+    try:
+        function = ctypes.CDLL(None).madvise
+    except (OSError, AttributeError):
+        return None
+    function.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return function
+
+
+def _advise_huge_pages(address: int, n: int) -> None:
+    """Ask for huge pages, as NumPy does for its arrays: touching new memory takes a fifth of the time."""
+    madvise = _madvise()
+    if madvise is not None:
+        page = mmap.PAGESIZE
+        begin, end = -(-address // page) * page, (address + n) // page * page
+        madvise(begin, end - begin, getattr(mmap, "MADV_HUGEPAGE", 14))  # a refusal does no harm
 
 
 def _new_bytes(n: int) -> tuple[Bytes, Callable[[], bytes]]:
