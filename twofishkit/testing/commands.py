@@ -13,7 +13,7 @@ from typing import Any
 from twofishkit.errors import FormatError, InvalidParameter, TwofishKitError
 from twofishkit.testing import export, katfiles, montecarlo, oracle, report, run
 from twofishkit.testing.cases import MODES, REFUSED, Answer, Case
-from twofishkit.testing.targets import CommandTarget, Target
+from twofishkit.testing.targets import CommandTarget, Target, installed
 from twofishkit.testing.targets.command import TIME_LIMIT
 
 #: Failing vectors of a file that are shown.
@@ -118,6 +118,10 @@ def target_of(args: argparse.Namespace) -> Target | None:
             served = [f"--{option}", getattr(args, option)]
     if not served:
         return None
+    if args.installed is not None:
+        installed(args.installed)  # to complain here, rather than from the process that serves it
+    if args.library is not None and not Path(args.library).is_file():
+        raise InvalidParameter(f"there is no library {args.library}")
     name = served[1]
     for option in ("encrypt", "decrypt"):
         if getattr(args, option) is not None:

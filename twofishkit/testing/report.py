@@ -32,7 +32,9 @@ def text(report: Report) -> str:
     lines += [_summary(result) for result in report.modes.values() if result.passed + result.failed]
     missing = [mode for mode, result in report.modes.items() if not result.passed + result.failed]
     lines += [f"  unsupported, or not asked: {', '.join(missing)}"] if missing else []
-    lines += [line for result in report.modes.values() if result.failures for line in _failing(result)]
+    failing = [result for result in report.modes.values() if result.failures]
+    # Where nothing was answered, one failure says it all.
+    lines += [line for result in failing[: None if report.answered else 1] for line in _failing(result)]
     return "\n".join([*lines, "", _verdict(report), ""])
 
 

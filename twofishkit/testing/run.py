@@ -18,6 +18,8 @@ PATIENCE = 3
 _FIRST = len(KEY_SIZES)
 #: Questions for each case that the budget allows, where a target supports little.
 _PER_CASE = 10
+#: A target that starts with so many crashes and time-outs cannot be spoken to.
+_SILENCE = 5
 #: Failures of a mode that are kept as evidence.
 _KEPT = 8
 
@@ -139,7 +141,7 @@ def compare(
             if case.operation in operations:
                 report.published += run.judge(case)
     run.spend(budget, generate.cases(seed, operations), operations)
-    if explain:
+    if explain and report.answered:
         run.explain()
     return report
 
@@ -151,6 +153,8 @@ class _Run:
         self._target, self._report = target, report
         self._crashes: Counter[str] = Counter()
         self._timeouts: Counter[str] = Counter()
+        #: Whether the target has answered anything, if only that it does not have it.
+        self._spoken = False
 
     def spend(self, budget: Budget, cases: Iterable[Case], operations: Collection[str]) -> None:
         """Ask generated cases until the budget is used up; what is unsupported costs nothing."""
@@ -176,6 +180,8 @@ class _Run:
         return all(operation in missing or self._given_up(operation) for operation in operations)
 
     def _given_up(self, operation: str) -> bool:
+        if not self._spoken and self._crashes.total() + self._timeouts.total() >= _SILENCE:
+            return True
         return self._crashes[operation] >= PATIENCE or self._timeouts[operation] >= PATIENCE
 
     def judge(self, case: Case) -> bool:
@@ -185,6 +191,7 @@ class _Run:
         expected, got = oracle.expected(case), self._target.answer(case)
         result = self._report.modes[case.mode]
         self._report.answered += got.status in ("ok", "refused", "error")
+        self._spoken = self._spoken or got.status in ("ok", "refused", "error", "unsupported")
         if got.status == "unsupported":
             result.unsupported += 1
             result.reasons |= {got.message} if got.message else set()

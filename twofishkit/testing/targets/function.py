@@ -15,8 +15,8 @@ def called(function: Callable[[], Result]) -> Answer:
         result = function()
     except InvalidTag:
         return REFUSED
-    except NotImplementedError:
-        return UNSUPPORTED
+    except NotImplementedError as error:
+        return Answer(status="unsupported", message=str(error)[:200])
     except Exception as error:  # whatever the code under test may raise
         return Answer(status="error", message=f"{type(error).__name__}: {error}"[:200])
     if isinstance(result, Answer):

@@ -1,8 +1,15 @@
 """Twofishes that this machine already has, as targets: see `twofishkit.testing.peers`."""
 
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
 from twofishkit.errors import InvalidParameter, InvalidTag
 from twofishkit.testing import peers
 from twofishkit.testing.cases import REFUSED, UNSUPPORTED, Answer, Case, key_bits
+from twofishkit.testing.targets.function import BlockTarget
+from twofishkit.testing.targets.tomcrypt import TomcryptTarget
 
 
 class PeerTarget:
@@ -41,16 +48,41 @@ class PeerTarget:
         """Libraries stay loaded."""
 
 
-def installed(name: str) -> PeerTarget:
-    """The target for a Twofish that is installed.
+def _twofish_package() -> BlockTarget | None:
+    """The PyPI package ``twofish`` (keybase): a bare block cipher."""
+    try:
+        module = importlib.import_module("twofish")
+    except Exception:  # it needs imp, which Python 3.12 has no more, and a library beside it
+        return None
+
+    def encrypt(key: bytes, block: bytes) -> bytes:
+        return bytes(module.Twofish(key).encrypt(block))
+
+    def decrypt(key: bytes, block: bytes) -> bytes:
+        return bytes(module.Twofish(key).decrypt(block))
+
+    return BlockTarget(encrypt, decrypt, "twofish (PyPI)")
+
+
+#: What may be installed, and how it is looked for.
+_FINDERS: dict[str, Callable[[], Any]] = {
+    **{name: functools.partial(peers.named, name) for name in ("libgcrypt", "botan", "nettle", "oxifish")},
+    "libtomcrypt": TomcryptTarget.find,
+    "twofish": _twofish_package,
+}
+NAMES = tuple(_FINDERS)
+
+
+def installed(name: str) -> PeerTarget | TomcryptTarget | BlockTarget:
+    """The target for a Twofish that is installed: one of `NAMES`.
 
     Raises
     ------
     InvalidParameter
         If there is none of this name; the message lists those that there are.
     """
-    peer = peers.named(name)
-    if peer is None:
-        there = ", ".join(peer.name for peer in peers.find()) or "none"
+    found = _FINDERS[name]() if name in _FINDERS else None
+    if found is None:
+        there = ", ".join(other for other, find in _FINDERS.items() if find() is not None) or "none"
         raise InvalidParameter(f"{name!r} is not installed; other Twofishes found here: {there}")
-    return PeerTarget(peer)
+    return found if isinstance(found, TomcryptTarget | BlockTarget) else PeerTarget(found)
