@@ -79,15 +79,18 @@ def test_symbolic_link_stays_and_its_target_is_replaced(path, tmp_path):
 @pytest.mark.parametrize("after", [0, 1, 2])
 def test_failure_in_the_middle_of_writing_leaves_the_old_file(path, monkeypatch, error, after):
     calls = []
-    write_all = files.write_all
 
-    def failing(file, data):
-        if len(calls) == after:
-            raise error
-        calls.append(1)
-        write_all(file, data)
+    def failing(real):
+        def call(*arguments):
+            if len(calls) == after:
+                raise error
+            calls.append(1)
+            real(*arguments)
 
-    monkeypatch.setattr(files, "write_all", failing)
+        return call
+
+    for name in ("write_all", "write_at"):
+        monkeypatch.setattr(files, name, failing(getattr(files, name)))
     with pytest.raises(type(error)):
         tk.save(path, bytes(3 << 20), KEY)
     with pytest.raises(type(error)):
@@ -113,7 +116,7 @@ def test_failure_while_sealing_leaves_the_old_file(path, monkeypatch):
 
     monkeypatch.setattr(pipes.Sealer, "_seal", failing)
     with pytest.raises(RuntimeError):
-        tk.save(path, bytes(1 << 20), KEY)
+        tk.save(path, np.zeros(1 << 20)[::2], KEY)
     assert_old(path)
 
 
@@ -231,6 +234,7 @@ def save_and_die(path, step):
         return call
 
     files.write_all = counted(files.write_all)
+    files.write_at = counted(files.write_at)
     for name in ("fsync", "replace", "open", "chmod"):
         setattr(os, name, counted(getattr(os, name)))
     tk.save(path, NEW, KEY)

@@ -1,6 +1,7 @@
 """Arrays and bytes, sealed in memory or in a file: seal, unseal, save, load, inspect."""
 
 import functools
+import io
 import os
 import stat
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from twofishkit.sealed.files import Path
 from twofishkit.sealed.header import Header
 from twofishkit.sealed.progress import Progress, reporting
 from twofishkit.sealed.sources import Reader
-from twofishkit.sealed.stream import Bytes
+from twofishkit.sealed.stream import Bytes, ChunkedMessage
 
 if TYPE_CHECKING:
     from twofishkit.buffers import Data
@@ -197,7 +198,12 @@ def save(
     sealing = container.begin(content.fields, source, metadata)
     with reporting(progress, content.n, "sealing") as advance, remote.replace(path, storage_options) as file:
         files.write_all(file, sealing.start)
-        _seal_pieces(sealing, content, functools.partial(files.write_all, file), advance)
+        if content.flat is not None and files.POSITIONED and isinstance(file, io.FileIO):
+            begin = len(sealing.start)
+            put = lambda data, offset: files.write_at(file, data, begin + offset)  # noqa: E731
+            pipes.seal_at(sealing.message, content.flat, put, advance)
+        else:
+            _seal_pieces(sealing, content, functools.partial(files.write_all, file), advance)
 
 
 def load(
@@ -239,21 +245,39 @@ def load(
     path = remote.local_path(path)
     source = remote.open_source(path, storage_options)
     if source is not None:
-        return _load(Reader(source), lambda: source.size, key, passphrase, progress)
+        reader = Reader(source)
+        whole, message = _describe(reader, lambda: source.size, key, passphrase)
+        return _opened(whole, message, functools.partial(pipes.open_into, message, reader), progress)
     with open(path, "rb", buffering=0) as file:
         fill = functools.partial(files.fill, file)
-        return _load(fill, lambda: regular_size(file), key, passphrase, progress)
+        whole, message = _describe(fill, lambda: regular_size(file), key, passphrase)
+        if not files.POSITIONED:
+            return _opened(whole, message, functools.partial(pipes.open_into, message, fill), progress)
+        begin = len(whole.encoded) + stream.PREFIX_BYTES
+        get = lambda buffer, offset: files.fill_at(file, buffer, begin + offset)  # noqa: E731
+        return _opened(whole, message, functools.partial(pipes.open_at, message, get), progress)
 
 
-def _load(fill: pipes.Fill, total: Callable[[], int], key: Any, passphrase: Any, progress: Progress) -> Any:
+def _describe(
+    fill: pipes.Fill, total: Callable[[], int], key: Any, passphrase: Any
+) -> tuple[Header, ChunkedMessage]:
+    """Read what precedes the chunks of an array."""
     description = container.read_header(fill)
     source = keys.matching_source(description.scrypt, key, passphrase)
     _refuse_archive(description)
     whole = container.complete(description, total())
-    message, _ = container.resume(description, fill, source)
+    return whole, container.resume(description, fill, source)[0]
+
+
+def _opened(
+    whole: Header,
+    message: ChunkedMessage,
+    open_into: Callable[[Bytes, stream.Advance | None], None],
+    progress: Progress,
+) -> Any:
     out, finish = payload.empty_like(whole)
     with reporting(progress, out.size, "unsealing") as advance:
-        pipes.open_into(message, fill, out, advance)
+        open_into(out, advance)
     message.wipe()
     return finish()
 

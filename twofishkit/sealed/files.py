@@ -226,3 +226,27 @@ def fill(file: IO[bytes], buffer: Bytes) -> int:
             break
         done += n
     return done
+
+
+#: Whether several threads can read and write at places of their own in one file.
+POSITIONED = hasattr(os, "pwrite") and hasattr(os, "preadv")
+
+
+def write_at(file: IO[bytes], data: Bytes, offset: int) -> None:
+    """Write a whole buffer at an offset; the file's own position stays."""
+    view: memoryview = memoryview(data)  # type: ignore[arg-type]
+    while view:
+        n = os.pwrite(file.fileno(), view, offset)
+        view, offset = view[n:], offset + n
+
+
+def fill_at(file: IO[bytes], buffer: Bytes, offset: int) -> int:
+    """Read from an offset until a buffer is full or the file ends; the number of bytes read."""
+    view: memoryview = memoryview(buffer)  # type: ignore[arg-type]
+    done = 0
+    while done < len(view):
+        n = os.preadv(file.fileno(), [view[done:]], offset + done)
+        if not n:
+            break
+        done += n
+    return done

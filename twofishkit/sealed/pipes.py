@@ -1,5 +1,6 @@
 """Sealing and opening in constant memory: pieces of any size in, batches of chunks out."""
 
+import threading
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -129,3 +130,76 @@ def open_into(message: ChunkedMessage, fill: Fill, out: Bytes, advance: Advance 
     except BaseException:
         out[:] = 0
         raise
+
+
+def seal_at(
+    message: ChunkedMessage,
+    data: Bytes,
+    put: Callable[[Bytes, int], object],
+    advance: Advance | None = None,
+) -> None:
+    """Seal a whole message, several threads each putting what they have sealed at its place.
+
+    Parameters
+    ----------
+    message : ChunkedMessage
+    data : uint8[n]
+    put : callable
+        Given sealed bytes, valid only during the call, and their offset from chunk 0 on.
+    advance : callable, optional
+    """
+    buffers = _Buffers(message)
+
+    def work(source: int, target: int, chunk: int, count: int, size: int) -> None:
+        sealed = buffers.mine(count)
+        put(sealed[: message.seal_rows(data[source:], sealed, chunk, count, size)], target)
+
+    message.each_batch(work, 0, data.size, True, advance)
+    message.wipe()
+
+
+def open_at(
+    message: ChunkedMessage,
+    get: Callable[[Bytes, int], int],
+    out: Bytes,
+    advance: Advance | None = None,
+) -> None:
+    """Open a message of known length into out, several threads each getting what they open.
+
+    On any error out is zeroed, so that nothing unverified survives.
+
+    Parameters
+    ----------
+    message : ChunkedMessage
+    get : callable
+        Fills a buffer from an offset, from chunk 0 on; the bytes that it found.
+    out : uint8[n]
+    advance : callable, optional
+    """
+    buffers = _Buffers(message)
+
+    def work(target: int, source: int, chunk: int, count: int, size: int) -> None:
+        sealed = buffers.mine(count)[: count * (size + message.tag_bytes)]
+        if get(sealed, source) < sealed.size:
+            raise FormatError("truncated: the sealed data ends before its payload does")
+        message.open_rows(sealed, out[target:], chunk, count, size)
+
+    try:
+        message.each_batch(work, 0, out.size, True, advance)
+    except BaseException:
+        out[:] = 0
+        raise
+
+
+class _Buffers(threading.local):
+    """Room for one batch of sealed chunks, for each thread its own."""
+
+    def __init__(self, message: ChunkedMessage) -> None:
+        self._chunk_bytes = message.sealed_chunk_bytes
+        self._buffer = np.empty(0, np.uint8)
+
+    def mine(self, count: int) -> Bytes:
+        """At least count sealed chunks."""
+        if self._buffer.size < count * self._chunk_bytes:
+            self._buffer = np.empty(count * self._chunk_bytes, np.uint8)
+        return self._buffer

@@ -281,14 +281,9 @@ class ChunkedMessage:
         """
 
         def work(source: int, target: int, chunk: int, count: int, size: int) -> None:
-            plain, full = count * size, count * (size + self.tag_bytes)
-            self._cipher.seal(
-                self._nonces(chunk, count),
-                message[source : source + plain].reshape(count, size),
-                out[target : target + full].reshape(count, size + self.tag_bytes),
-            )
+            self.seal_rows(message[source:], out[target:], chunk, count, size)
 
-        self._run(work, first, message.size, last, advance)
+        self.each_batch(work, first, message.size, last, advance)
         return message.size + (message.size // CHUNK_BYTES + last) * self.tag_bytes
 
     def open(
@@ -319,29 +314,38 @@ class ChunkedMessage:
             If a chunk is not authentic; what this call wrote to out is zeroed.
         """
         n = self._message_bytes(sealed.size, last)
-        bad: list[int] = []
 
         def work(target: int, source: int, chunk: int, count: int, size: int) -> None:
-            plain, full = count * size, count * (size + self.tag_bytes)
-            authentic = self._cipher.open(
-                self._nonces(chunk, count),
-                sealed[source : source + full].reshape(count, size + self.tag_bytes),
-                out[target : target + plain].reshape(count, size),
-            )
-            if authentic < count:
-                bad.append(chunk + authentic)
-                raise InvalidTag(f"chunk {chunk + authentic} was altered, moved or cut")
+            self.open_rows(sealed[source:], out[target:], chunk, count, size)
 
         try:
-            self._run(work, first, n, last, advance)
+            self.each_batch(work, first, n, last, advance)
         except BaseException:
             out[:n] = 0
-            if len(bad) > 1:  # found by several threads at once
-                raise InvalidTag(f"chunk {min(bad)} was altered, moved or cut") from None
             raise
         return n
 
-    def _run(
+    def seal_rows(self, message: Bytes, out: Bytes, chunk: int, count: int, size: int) -> int:
+        """Seal count chunks of size bytes, from the start of message to that of out; bytes filled."""
+        full = count * (size + self.tag_bytes)
+        self._cipher.seal(
+            self._nonces(chunk, count),
+            message[: count * size].reshape(count, size),
+            out[:full].reshape(count, size + self.tag_bytes),
+        )
+        return full
+
+    def open_rows(self, sealed: Bytes, out: Bytes, chunk: int, count: int, size: int) -> None:
+        """The inverse of `seal_rows`. Raises InvalidTag; what is in out must then not be used."""
+        authentic = self._cipher.open(
+            self._nonces(chunk, count),
+            sealed[: count * (size + self.tag_bytes)].reshape(count, size + self.tag_bytes),
+            out[: count * size].reshape(count, size),
+        )
+        if authentic < count:
+            raise InvalidTag(f"chunk {chunk + authentic} was altered, moved or cut")
+
+    def each_batch(
         self,
         work: Callable[[int, int, int, int, int], None],
         first: int,
@@ -349,7 +353,12 @@ class ChunkedMessage:
         last: bool,
         advance: Advance | None,
     ) -> None:
-        """``work(offset in message, offset in sealed, chunk, count, size)`` for all batches, in threads."""
+        """Cut n message bytes from chunk ``first`` on into batches, and have threads work on them.
+
+        ``work`` is given: offset in the message, offset in its sealed form, number of the first chunk,
+        how many chunks, and the bytes in each. It runs in several threads at once. If it raises,
+        no further batch is begun.
+        """
         lock = threading.Lock()
 
         def task(chunk: int, count: int, size: int) -> None:
