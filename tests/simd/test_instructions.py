@@ -1,4 +1,4 @@
-"""Each function of `simd.x86`, and `lookup16` and `clmul` of `simd.vectors`, against NumPy.
+"""Each function of `simd.x86`, and `lookup16`, `lookup256` and `clmul` of `simd.vectors`, against NumPy.
 
 Every width whose CPU features this machine has is tested. A feature that is missing from the lists
 below would show on a lesser machine: compiling the instruction ends the process.
@@ -43,10 +43,36 @@ def lookup(T, table, index, out):
 def test_lookup16(vector):
     need("x86-64", PSHUFB[vector])
     n = vector.n_bytes
-    table, index, out = octets(n), octets(n) & 15, np.zeros(n, np.uint8)
+    table, index, out = octets(n), octets(n) & 0x8F, np.zeros(n, np.uint8)
     lookup(vector, table, index, out)
-    expected = np.take_along_axis(table.reshape(-1, 16), index.reshape(-1, 16).astype(int), 1)
-    np.testing.assert_array_equal(out, expected.reshape(-1))
+    expected = np.take_along_axis(table.reshape(-1, 16), (index & 15).reshape(-1, 16).astype(int), 1)
+    np.testing.assert_array_equal(out, np.where(index < 128, expected.reshape(-1), 0))
+
+
+@njit
+def long_lookups(T, tables, index, out):
+    """Every index in each of four tables, then in a table for each block."""
+    v.prepare_lookup256(tables, 0)
+    size = v.n_bytes(T)
+    for table in range(4):
+        for at in range(0, 256, size):
+            v.store(out, 256 * table + at, v.lookup256(tables, 16 * table, v.load(T, index, at)))
+    for at in range(0, 256, size):
+        v.store(out, 1024 + at, v.lookup256_each(tables, 64 - size, v.load(T, index, at)))
+
+
+@pytest.mark.parametrize("vector", PSHUFB, ids=ids)
+def test_lookup256(vector):
+    need("x86-64", PSHUFB[vector])
+    tables, index = octets(1024).reshape(4, 256), rng.permutation(256).astype(np.uint8)
+    rows = np.ascontiguousarray(tables.reshape(4, 16, 16).swapaxes(0, 1)).reshape(-1)
+    out = np.zeros(1280, np.uint8)
+    long_lookups(vector, rows, index, out)
+    np.testing.assert_array_equal(out[:1024].reshape(4, 256), tables[:, index])
+    blocks = vector.n_bytes // 16
+    table_of_block = 4 - blocks + np.arange(16) % blocks
+    expected = tables[table_of_block[:, None], index.reshape(16, 16)]
+    np.testing.assert_array_equal(out[1024:], expected.reshape(-1))
 
 
 @njit

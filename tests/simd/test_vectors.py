@@ -249,6 +249,38 @@ def test_lanes(vector, name):
 
 
 @njit
+def block_moves(T, a, out):
+    x = v.load(T, a, 0)
+    size = v.n_bytes(T)
+    v.store(out, 0, v.rotate_blocks(x, 0))
+    v.store(out, size, v.rotate_blocks(x, 1))
+    v.store(out, 2 * size, v.rotate_blocks(x, 2))
+
+
+@pytest.mark.parametrize("vector", TYPES, ids=ids)
+def test_rotate_blocks(vector):
+    a, _ = operands(vector)
+    out = np.zeros((3, vector.n_bytes // 16, 16), np.uint8)
+    block_moves(vector, a, out.reshape(-1))
+    for n in range(3):
+        np.testing.assert_array_equal(out[n], np.roll(a.view(np.uint8).reshape(-1, 16), -n, axis=0))
+
+
+@njit
+def repeats(T, B, a, out):
+    v.store(out, 0, v.repeat(T, v.load(B, a, 0)))
+
+
+@pytest.mark.parametrize("vector", TYPES, ids=ids)
+def test_repeat(vector):
+    a, _ = operands(vector)
+    out = np.zeros_like(a)
+    block = next(T for T in TYPES if (T.bits, T.n_bytes) == (vector.bits, 16))
+    repeats(vector, block, a, out)
+    np.testing.assert_array_equal(out, np.resize(a[: block.lanes], vector.lanes))
+
+
+@njit
 def conversions(x, out):
     octets = v.load(v.u8x16, x, 0)
     words = v.convert(v.u32x16, octets)
@@ -456,6 +488,16 @@ def loads_no_vector_type(a):
 
 
 @njit
+def repeats_a_block_of_other_lanes(a):
+    return v.extract(v.repeat(v.u8x32, v.load(v.u16x8, a, 0)), 0)
+
+
+@njit
+def rotates_by_a_variable(a):
+    return v.extract(v.rotate_blocks(v.load(v.u8x16, a, 0), a[0]), 0)
+
+
+@njit
 def selects_by_another_mask(a):
     x = v.load(v.u8x16, a, 0)
     mask = v.negative(v.as_u16(x))
@@ -470,6 +512,8 @@ def selects_by_another_mask(a):
         shuffles_beyond,
         loads_from_a_strided_array,
         loads_no_vector_type,
+        repeats_a_block_of_other_lanes,
+        rotates_by_a_variable,
         selects_by_another_mask,
     ],
     ids=lambda function: function.__name__,

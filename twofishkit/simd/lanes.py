@@ -240,6 +240,30 @@ def concat(typingctx, a, b):
 
 
 @intrinsic
+def repeat(typingctx, vector, block):
+    """A vector of 16 bytes in every 16-byte block of a wider one with the same lanes."""
+    result = token_argument(vector)
+    given = vector_argument(block)
+    if given.bits != result.bits or given.n_bytes != 16:
+        raise TypingError(f"{given} is not a block of {result}")
+    indices = [i % given.lanes for i in range(result.lanes)]
+    return result(vector, block), lambda context, builder, sig, args: shuffled(
+        builder, args[1], args[1], indices
+    )
+
+
+@intrinsic(prefer_literal=True)
+def rotate_blocks(typingctx, value, n):
+    """16-byte blocks moved n (a literal) places down, the first ones to the end; n modulo their number."""
+    vector = vector_argument(value)
+    if not isinstance(n, types.IntegerLiteral):
+        raise TypingError("the number of blocks must be a literal")
+    step = n.literal_value * (128 // vector.bits)
+    indices = [(i + step) % vector.lanes for i in range(vector.lanes)]
+    return vector(value, n), lambda context, builder, sig, args: shuffled(builder, args[0], args[0], indices)
+
+
+@intrinsic
 def resize(typingctx, vector, a):
     """The first lanes of ``a`` as a shorter, equal or longer vector; lanes beyond ``a`` are unspecified.
 

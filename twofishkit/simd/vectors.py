@@ -27,8 +27,13 @@ Usage, inside jitted code (`from twofishkit.simd import vectors as v`)::
     v.shuffle_blocks(a, b, PATTERN) the same inside every 16-byte block, for any width
     v.unpack_low(a, b)  v.unpack_high(a, b)   x86 punpckl/h: interleave per 16-byte block
     v.reverse_blocks(a)             byte-reverse every 16-byte block
-    v.lookup16(table, index)        byte i is table[index[i]] within its 16-byte block: pshufb or tbl;
-                                    indices must be below 16
+    v.repeat(T, a)                  the 16-byte vector a in every 16-byte block
+    v.rotate_blocks(a, n)           16-byte blocks moved n (a literal) places down, the first to the end
+    v.lookup16(table, index)        byte i is table[index[i]] within its 16-byte block, or 0 from 128 on:
+                                    pshufb or tbl; no index may lie in between
+    v.lookup256(source, offset, index)   byte i is table[index[i]], a table of 256 bytes in memory: one of
+                                    four side by side, see `targets`; v.lookup256_each has another table for
+                                    each block; v.prepare_lookup256(source, offset) makes the tables ready
     v.clmul(a, b, 0x10)             u64 lanes: carry-less product, per 16-byte block, of the halves that the
                                     literal names (bit 0: of a, bit 4: of b): pclmulqdq or pmull
     v.n_bytes(T)  v.n_lanes(T)      compile-time constants; T may also be a vector
@@ -40,8 +45,9 @@ Traps
 -----
 - Lanes are unsigned. Lane 0 is at the lowest address; all supported targets are little-endian.
 - Operators accept equal vector types only; bitcast first.
-- All operations work on every target, except `lookup16` and `clmul`: they choose an instruction by
-  architecture and need its CPU feature (see `x86` and `aarch64`), or compiling aborts the process.
+- All operations work on every target, except `lookup16`, `lookup256` and `clmul`: they choose an
+  instruction by architecture and need its CPU feature (see `x86` and `aarch64`), or compiling aborts
+  the process.
 - Helpers are `@inline` (kernels/jit.py); a vector passed to a function that is not inlined travels
   by value, which is slow but right.
 """
@@ -63,8 +69,10 @@ from twofishkit.simd.lanes import (
     low,
     n_bytes,
     n_lanes,
+    repeat,
     resize,
     reverse_blocks,
+    rotate_blocks,
     shuffle,
     shuffle_blocks,
     splat,
@@ -83,7 +91,7 @@ from twofishkit.simd.memory import (
     store_masked,
     wipe,
 )
-from twofishkit.simd.targets import clmul, lookup16
+from twofishkit.simd.targets import clmul, lookup16, lookup256, lookup256_each, prepare_lookup256
 from twofishkit.simd.vectortypes import (
     Lanes,
     Vector,
@@ -125,13 +133,18 @@ __all__ = [
     "load_first",
     "load_masked",
     "lookup16",
+    "lookup256",
+    "lookup256_each",
     "low",
     "mul_low_halves",
     "n_bytes",
     "n_lanes",
     "negative",
+    "prepare_lookup256",
+    "repeat",
     "resize",
     "reverse_blocks",
+    "rotate_blocks",
     "rotl",
     "rotr",
     "select",
