@@ -58,9 +58,18 @@ class Row:
     partner: str | None = None
 
 
+_SHUFFLE = "twofishkit.kernels.shuffle"
+
 #: Cipher implementations, best first. A name may have several rows: the first that runs serves it.
 CIPHERS = (
     Row("permute", "twofishkit.kernels.permute"),
+    Row("shuffle", _SHUFFLE, "SLOTS_512", "REQUIRES_512"),
+    Row("shuffle", _SHUFFLE, "SLOTS_256", "REQUIRES_256"),
+    Row("shuffle", _SHUFFLE, "SLOTS_128", "REQUIRES_128"),
+    Row("shuffle", _SHUFFLE, "SLOTS_128", "REQUIRES_NEON"),
+    Row("shuffle256", _SHUFFLE, "SHUFFLE256", "REQUIRES_256"),
+    Row("shuffle128", _SHUFFLE, "SHUFFLE128", "REQUIRES_128"),
+    Row("shuffle128", _SHUFFLE, "SHUFFLE128", "REQUIRES_NEON"),
     Row("gather", "twofishkit.kernels.gather", constant_time=False, tables="4 KiB, key-dependent"),
     Row(
         "numpy",

@@ -42,8 +42,8 @@ MDS_POLYNOMIAL = 0x169  # v(x) = x^8 + x^6 + x^5 + x^3 + 1, section 4.2
 RS_POLYNOMIAL = 0x14D  # w(x) = x^8 + x^6 + x^3 + x^2 + 1, section 4.3
 
 # Section 4.3.5: the 4-bit permutations t0, t1, t2, t3 of q0 and of q1, one hex digit an entry.
-_Q0_NIBBLES = "817D6F320B59ECA4", "ECB81235F4A6709D", "BA5E6D90C8F32471", "D7F4126E9B3085CA"
-_Q1_NIBBLES = "28BDF76E31940AC5", "1E2B4C376DA5F908", "4C75169A0ED82B3F", "B951C3DE647F208A"
+Q0_NIBBLES = "817D6F320B59ECA4", "ECB81235F4A6709D", "BA5E6D90C8F32471", "D7F4126E9B3085CA"
+Q1_NIBBLES = "28BDF76E31940AC5", "1E2B4C376DA5F908", "4C75169A0ED82B3F", "B951C3DE647F208A"
 
 _MDS = (
     (0x01, 0xEF, 0x5B, 0x5B),
@@ -92,7 +92,7 @@ def _columns(matrix, polynomial):
     return np.array(words).astype(np.uint32)
 
 
-Q0, Q1 = _q(_Q0_NIBBLES), _q(_Q1_NIBBLES)
+Q0, Q1 = _q(Q0_NIBBLES), _q(Q1_NIBBLES)
 
 #: MDS_Q[j][y]: column j of MDS times q(y), with the q that comes last in byte position j.
 MDS_Q = np.stack(
