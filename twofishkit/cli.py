@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from twofishkit import __version__
-from twofishkit.commands import UsageError, info, inspect, keygen, seal, selftest, unseal
+from twofishkit.commands import UsageError, cat, info, inspect, keygen, rekey, seal, selftest, unseal
 from twofishkit.errors import InvalidParameter, InvalidTag, TwofishKitError, WrongKey
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
@@ -20,6 +20,7 @@ _EXAMPLES = """\
   twofishkit keygen my.key
   twofishkit seal --key-file my.key temps.npy          writes temps.npy.tfk
   twofishkit unseal --key-file my.key temps.npy.tfk    writes temps.npy
+  twofishkit cat --key-file my.key --slice 10:20 temps.npy.tfk
   tar c photos | twofishkit seal - -o photos.tfk       asks for a passphrase
 
 Keys come from a file, the environment or a prompt, and never from the command line.
@@ -42,7 +43,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"twofishkit {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (seal, unseal, inspect, keygen, info, selftest):
+    for command in (seal, unseal, inspect, cat, rekey, keygen, info, selftest):
         command.add_parser(subparsers)
     _add_bench(subparsers, wanted=list(arguments[:1]) == ["bench"])
     _add_testing(subparsers, arguments)

@@ -227,6 +227,7 @@ def test_metadata_and_inspect(work, run):
         "shape     [2, 3, 4]",
         "order     F",
         "bytes     48",
+        "chunks    1 of 16384 bytes, the last of 48",
         "key       raw",
         'metadata  {"unit": "K", "note": "a=b \\u001b[31m \\u00fc"}',
         "verified  nothing",
@@ -241,7 +242,8 @@ def test_inspect_of_the_other_kinds(work, run, monkeypatch):
     tk.save("bytes.tfk", b"12345", passphrase="p")
     facts = json.loads(run("inspect", "--json", "bytes.tfk").out)
     assert facts == {
-        "kind": "bytes", "bytes": 5, "key": "passphrase, scrypt N = 2^12", "verified": "nothing",
+        "kind": "bytes", "bytes": 5, "chunks": "1 of 16384 bytes, the last of 5",
+        "key": "passphrase, scrypt N = 2^12", "verified": "nothing",
     }  # fmt: skip
     tk.savez("all.tfk", {"a\x1b": np.zeros((2, 3), "<f4")}, key=KEY, b=b"123")
     assert json.loads(run("inspect", "--json", "all.tfk").out)["kind"] == "archive"

@@ -31,7 +31,7 @@ def test_wrong_command_lines(work, fails, arguments, text):
     assert names(work) == []
 
 
-@pytest.mark.parametrize("command", ["seal", "unseal", "inspect"])
+@pytest.mark.parametrize("command", ["seal", "unseal", "inspect", "cat", "rekey"])
 def test_missing_input_and_directory(work, fails, command):
     fails(1, "none: No such file", command, *WITH_KEY, "none")
     (work / "folder").mkdir()
@@ -212,7 +212,17 @@ def test_generated_keys_work(work, run):
 
 
 def test_help_and_version(run):
-    for command in ((), ("seal",), ("unseal",), ("inspect",), ("keygen",), ("info",), ("selftest",)):
+    for command in (
+        (),
+        ("seal",),
+        ("unseal",),
+        ("inspect",),
+        ("cat",),
+        ("rekey",),
+        ("keygen",),
+        ("info",),
+        ("selftest",),
+    ):
         outcome = run(*command, "--help")
         assert outcome.code == 0
         assert b"usage: twofishkit" in outcome.out

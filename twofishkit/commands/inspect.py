@@ -8,6 +8,7 @@ from typing import Any
 from twofishkit.commands import secret, streams
 from twofishkit.errors import TwofishKitError
 from twofishkit.sealed import Archive, Header, container, dtypes, files, keys
+from twofishkit.sealed.stream import CHUNK_BYTES
 
 
 def add_parser(subparsers: Any) -> None:
@@ -51,11 +52,18 @@ def _facts(header: Header) -> dict[str, Any]:
         facts["order"] = header.order
     if header.kind != "archive":
         facts["bytes"] = header.payload_bytes
+    if header.payload_bytes is not None and header.kind != "archive":
+        facts["chunks"] = _chunks(header.payload_bytes)
     facts["key"] = "raw" if header.scrypt is None else f"passphrase, scrypt N = 2^{header.scrypt.log2_n}"
     if header.metadata:
         facts["metadata"] = dict(header.metadata)
     facts["verified"] = "nothing"
     return facts
+
+
+def _chunks(payload_bytes: int) -> str:
+    count = payload_bytes // CHUNK_BYTES + 1
+    return f"{count} of {CHUNK_BYTES} bytes, the last of {payload_bytes % CHUNK_BYTES}"
 
 
 def _length(facts: dict[str, Any], header: Header, size: int | None) -> TwofishKitError | None:
@@ -67,6 +75,8 @@ def _length(facts: dict[str, Any], header: Header, size: int | None) -> TwofishK
     except TwofishKitError as error:
         return error
     facts["bytes"] = whole.payload_bytes
+    assert whole.payload_bytes is not None
+    facts["chunks"] = _chunks(whole.payload_bytes)
     if whole.dtype is not None:
         facts["shape"] = list(whole.shape)
     return None

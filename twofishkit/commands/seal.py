@@ -9,7 +9,7 @@ import numpy as np
 from twofishkit.commands import UsageError, npy, secret, streams
 from twofishkit.errors import FormatError
 from twofishkit.sealed import container, files, keys, pipes
-from twofishkit.sealed.stream import BATCH_BYTES
+from twofishkit.sealed.stream import CHUNK_BYTES
 
 SUFFIX = ".tfk"
 
@@ -97,7 +97,7 @@ def _npy_fields(file: IO[bytes]) -> dict[str, Any]:
 
 
 def _pump(file: IO[bytes], sealer: pipes.Sealer, total: int | None, advance: Any) -> None:
-    buffer = np.empty(BATCH_BYTES, np.uint8)
+    buffer = np.empty(sealer.batch_chunks * CHUNK_BYTES, np.uint8)
     while n := files.fill(file, buffer):
         sealer.write(buffer[:n])
         advance(n)

@@ -48,6 +48,27 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_new_options(parser: argparse.ArgumentParser) -> None:
+    """Add the ways to give another key or passphrase for the same data."""
+    group = parser.add_argument_group(
+        "new key", "One of these; without any, a new passphrase is asked for on the terminal."
+    ).add_mutually_exclusive_group()
+    group.add_argument("--new-key-file", metavar="FILE", help="as --key-file")
+    group.add_argument("--new-key-env", metavar="NAME", help="as --key-env")
+    group.add_argument("--new-passphrase-env", metavar="NAME", help="as --passphrase-env")
+
+
+def new_from_options(args: argparse.Namespace) -> Secret:
+    """The secret that the options of `add_new_options` or the user at the terminal give."""
+    if args.new_key_file:
+        return {"key": read_key_file(args.new_key_file)}
+    if args.new_key_env:
+        return {"key": _key_from(args.new_key_env, _variable(args.new_key_env))}
+    if args.new_passphrase_env:
+        return {"passphrase": _variable(args.new_passphrase_env)}
+    return {"passphrase": ask(confirm=True, prompt="New passphrase: ")}
+
+
 def given(args: argparse.Namespace) -> bool:
     """Whether one of the options was used."""
     return bool(args.key_file or args.key_env or args.passphrase or args.passphrase_env)
@@ -141,13 +162,13 @@ def read_key_file(path: str) -> bytes:
     return data
 
 
-def ask(*, confirm: bool) -> str:
+def ask(*, confirm: bool, prompt: str = "Passphrase: ") -> str:
     """A passphrase from the terminal, not shown; twice the same if ``confirm``."""
     with warnings.catch_warnings():
         # Without a terminal, getpass would warn and read, visibly, from wherever stdin comes.
         warnings.simplefilter("error", getpass.GetPassWarning)
         try:
-            passphrase = getpass.getpass("Passphrase: ")
+            passphrase = getpass.getpass(prompt)
             again = getpass.getpass("The same again: ") if confirm and passphrase else passphrase
         except (EOFError, getpass.GetPassWarning, OSError):
             raise UsageError(

@@ -29,6 +29,8 @@ class Sealer:
         self, message: ChunkedMessage, sink: Callable[[Bytes], object], advance: Advance | None = None
     ) -> None:
         self._message, self._sink, self._advance = message, sink, advance
+        #: As many chunks at a time are best written.
+        self.batch_chunks = message.batch_chunks
         self._pending = np.empty(message.batch_chunks * CHUNK_BYTES, np.uint8)
         self._sealed = np.empty(
             message.batch_chunks * message.sealed_chunk_bytes + message.tag_bytes, np.uint8
