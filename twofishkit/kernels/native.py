@@ -7,12 +7,14 @@ A *core* is a jitted function of six integers::
 All but n are addresses; mask may be 0 for none. dst may be src, may be mask, and may be one block ahead of
 either: a core works from the last block to the first, and reads a stretch before it writes it. That is what
 CBC and CFB decryption in place need. scratch is SCRATCH_BYTES, aligned to 64 bytes, that the core may use and
-the caller wipes. For FEW_BYTES of blocks or less the core uses no more than that much of it, and for one
-block nothing: scratch may then be 0.
+the caller wipes. The core uses no more than `scratch_used` of it, and for one block nothing: scratch may then
+be 0.
 
-The schedule that a backend makes begins with the addresses of its two cores, and the mode kernels
-of `wide` call them from there with `encrypt` and `decrypt`. An indirect call costs about 2 ns; in
-return one set of mode kernels serves every instruction set, and a new one brings two functions.
+The schedule that a backend makes begins with the address of a pair of addresses, those of its two
+cores, and the mode kernels of `wide` call them from there with `encrypt` and `decrypt`. The pair may be
+filled in later: who only encrypts need not wait for the other core to be compiled. An indirect call
+costs about 2 ns; in return one set of mode kernels serves every instruction set, and a new one brings
+two functions.
 """
 
 from llvmlite import ir
@@ -22,16 +24,23 @@ from numba.extending import intrinsic
 
 from twofishkit.forks import no_fork
 from twofishkit.kernels.cache import attach
+from twofishkit.kernels.jit import inline
 
 _I64 = ir.IntType(64)
 _CORE = ir.FunctionType(ir.VoidType(), [_I64] * 6)
 
-#: Bytes at the start of a schedule that hold addresses: encryption's at 0, decryption's at 8.
+#: Bytes at the start of a schedule that are no key material; the address comes first.
 HEADER_BYTES = 64
 
 #: What a core may use: 512 blocks and room for a batch that is not full; and for a few blocks.
 SCRATCH_BYTES = 9 * 1024
 FEW_BYTES = 256
+
+
+@inline
+def scratch_used(n_bytes):
+    """How much of its scratch a core may have used for n bytes of blocks, in one call or several."""
+    return min(n_bytes + 2048, SCRATCH_BYTES) if n_bytes > FEW_BYTES else FEW_BYTES
 
 
 class Core:
@@ -71,8 +80,10 @@ def _call(slot):
     @intrinsic
     def call(typingctx, schedule, src, dst, n, mask, scratch):
         def codegen(context, builder, sig, args):
-            header = builder.inttoptr(args[0], _I64.as_pointer())
-            address = builder.load(builder.gep(header, [ir.Constant(_I64, slot)]))
+            pair = builder.inttoptr(
+                builder.load(builder.inttoptr(args[0], _I64.as_pointer())), _I64.as_pointer()
+            )
+            address = builder.load(builder.gep(pair, [ir.Constant(_I64, slot)]))
             builder.call(builder.inttoptr(address, _CORE.as_pointer()), args)
             return context.get_dummy_value()
 
@@ -81,6 +92,6 @@ def _call(slot):
     return call
 
 
-#: In jitted code: ``encrypt(schedule, src, dst, n, mask, scratch)`` calls the core that the header names.
+#: In jitted code: ``encrypt(schedule, src, dst, n, mask, scratch)`` calls the core that the schedule names.
 encrypt = _call(0)
 decrypt = _call(1)

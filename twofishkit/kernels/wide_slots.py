@@ -1,18 +1,16 @@
 """Makes the slots of a backend from its two cores and its key schedule; the modes are those of `wide`."""
 
-import functools
-
 import numpy as np
 
 from twofishkit.kernels import wide, wide_many
 from twofishkit.slots import CipherSlots
 
-#: What of a schedule is not key material: the addresses of two cores.
-_ADDRESS_BYTES = 16
+#: What of a schedule stays when it is wiped: where the cores' addresses are.
+_ADDRESS_BYTES = 8
 
 
 def wipe(schedule):
-    """Overwrite the key material of a schedule; the addresses of its cores stay valid."""
+    """Overwrite the key material of a schedule; what leads to its cores stays valid."""
     schedule[_ADDRESS_BYTES:] = 0
 
 
@@ -30,19 +28,33 @@ def make_slots(
     """The `CipherSlots` of a cipher with cores.
 
     ``expand_into(memory, key)`` fills an aligned schedule within uint8[schedule_bytes + 64], except for
-    its header, and returns where it starts. The cores are compiled when the first key is set up.
+    its header, and returns where it starts. The encrypting core is compiled when the first key is set
+    up, the other when it is first needed.
     """
+    cores = np.zeros(2, np.int64)
+    header = np.array([cores.ctypes.data], np.int64).view(np.uint8)
+    found = [False, False]
 
-    @functools.cache
-    def header():
-        return np.array([encrypt_core.address, decrypt_core.address], np.int64).view(np.uint8)
+    def find(slot, core):
+        cores[slot] = core.address
+        found[slot] = True
 
     def expand_key(key):
         memory = np.empty(schedule_bytes + 64, np.uint8)
         start = expand_into(memory, key)
         schedule = memory[start : start + schedule_bytes]
-        schedule[:_ADDRESS_BYTES] = header()
+        schedule[:_ADDRESS_BYTES] = header
+        if not found[0]:
+            find(0, encrypt_core)
         return schedule
+
+    def deciphering(kernel):
+        def slot(*arguments):
+            if not found[1]:
+                find(1, decrypt_core)
+            kernel(*arguments)
+
+        return slot
 
     return CipherSlots(
         name=name,
@@ -51,12 +63,12 @@ def make_slots(
         expand_key=expand_key,
         wipe=wipe,
         encrypt_blocks=wide.encrypt_blocks,
-        decrypt_blocks=wide.decrypt_blocks,
+        decrypt_blocks=deciphering(wide.decrypt_blocks),
         encrypt_each=encrypt_each,
         decrypt_each=decrypt_each,
         ctr=wide.ctr,
         cbc_encrypt=wide.cbc_encrypt,
-        cbc_decrypt=wide.cbc_decrypt,
+        cbc_decrypt=deciphering(wide.cbc_decrypt),
         cfb_encrypt=wide.cfb_encrypt,
         cfb_decrypt=wide.cfb_decrypt,
         cfb8_encrypt=wide.cfb8_encrypt,
@@ -67,8 +79,8 @@ def make_slots(
         ofb_many=wide_many.ofb_many,
         cbc_mac=wide.cbc_mac,
         xts_encrypt=wide.xts_encrypt,
-        xts_decrypt=wide.xts_decrypt,
+        xts_decrypt=deciphering(wide.xts_decrypt),
         ocb_encrypt=wide.ocb_encrypt,
-        ocb_decrypt=wide.ocb_decrypt,
+        ocb_decrypt=deciphering(wide.ocb_decrypt),
         ocb_hash=wide.ocb_hash,
     )
