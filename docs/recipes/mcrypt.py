@@ -3,8 +3,8 @@
     python mcrypt.py letter.nc --output letter            asks for the password, or the key in hexadecimal
 
 Format: a header that names the mode, how the key was made (mcrypt-sha1, hex, asis), a salt and a hash; an IV;
-the encrypted file, followed inside by that hash of it (ECB and CBC: and padding). mcrypt's names are its own: ncfb and nofb are
-CFB and OFB with whole blocks, cfb is CFB with segments of 8 bits.
+the encrypted file, followed inside by that hash of it (ECB and CBC: and padding). mcrypt's names are its own:
+ncfb and nofb are CFB and OFB with whole blocks, cfb is CFB with segments of 8 bits.
 Exit codes: 0 done, 1 file not readable or writable, 2 misuse, 3 wrong password, 4 wrong format, 5 damaged.
 mcrypt has no separate test of the password: a wrong one and altered contents are told apart by nothing.
 
