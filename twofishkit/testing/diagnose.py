@@ -12,6 +12,11 @@ from twofishkit.testing.mistakes.kinds import ON_THE_CIPHER
 
 #: Cases of each operation that are asked to tell mistakes apart. They are the same in every run.
 PROBES = 24
+_PROBES_OF_ECB = 10
+#: Wrong answers that are looked at for mistakes which explain some of them.
+_PARTS = 8
+#: Bytes of a case that is only tried on what the others leave.
+_LONG = 1024
 #: Apart from the seeds of users, whose cases may be the same.
 _PROBE_SEED = -1
 #: Answers that say something about the algorithm.
@@ -51,8 +56,9 @@ class Cause:
 def probes(mode: str) -> tuple[Case, ...]:
     """The cases that tell the mistakes of a mode apart."""
     operations = [name for name in OPERATIONS if name == mode or name.startswith(f"{mode}-")]
+    count = _PROBES_OF_ECB if mode == "ecb" else PROBES
     return tuple(
-        generate.case(_PROBE_SEED, operation, index) for index in range(PROBES) for operation in operations
+        generate.case(_PROBE_SEED, operation, index) for index in range(count) for operation in operations
     )
 
 
@@ -84,8 +90,7 @@ class Diagnosis:
         wrong = [(case, got) for case, got in observed if not got.agrees(oracle.expected(case))]
         if not wrong:
             return ()
-        # The wrong answers first: they tell most mistakes apart at once.
-        observed = wrong + [pair for pair in observed if pair not in wrong]
+        observed = _quickest_first(wrong, [pair for pair in observed if pair not in wrong])
         whole = [mistakes for mistakes in self._candidates(mode) if _gives_all(mistakes, observed)]
         found = tuple(Cause(mistakes, mode, len(wrong), len(wrong)) for mistakes in self._preferred(whole))
         if not found:
@@ -109,6 +114,7 @@ class Diagnosis:
         """Mistakes that explain some failures: perhaps there are two."""
         # A refusal, or a byte or two, can be right by accident.
         wrong = [(case, got) for case, got in wrong if len(got.data) + len(got.tag) >= 16]
+        wrong = _quickest_first(wrong, ())[:_PARTS]
         counts = [
             (sum(_gives(mistakes, pair) for pair in wrong), mistakes) for mistakes in self._candidates(mode)
         ]
@@ -118,6 +124,18 @@ class Diagnosis:
         return tuple(Cause(mistakes, mode, best, len(wrong)) for count, mistakes in counts if count == best)[
             :3
         ]
+
+
+def _quickest_first(wrong: Sequence[Observed], right: Sequence[Observed]) -> list[Observed]:
+    """Wrong and right answers in turn, short cases first: this rules most mistakes out at once."""
+    ranked = [
+        (len(case.data) + len(case.aad) > _LONG, rank, bool(side), (case, got))
+        for side, observed in enumerate((wrong, right))
+        for rank, (case, got) in enumerate(
+            sorted(observed, key=lambda pair: len(pair[0].data) + len(pair[0].aad))
+        )
+    ]
+    return [pair for *_, pair in sorted(ranked, key=lambda entry: entry[:3])]
 
 
 def _gives(mistakes: tuple[Mistake, ...], pair: Observed) -> bool:

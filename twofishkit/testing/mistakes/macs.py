@@ -114,6 +114,9 @@ def _pieces_padded(case: Case, expand: Expand) -> bytes:
     return ghash(case.key, b"".join(zero_padded(piece) for piece in case.pieces))
 
 
+#: CMAC as it should be.
+RIGHT = _cmac()
+
 _TABLES: dict[str, dict[str, tuple[str, ModeFunction]]] = {
     "cmac": {
         "cmac-subkeys-exchanged": ("K1 and K2 exchanged", _cmac(exchanged=True)),

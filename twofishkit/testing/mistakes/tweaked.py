@@ -81,6 +81,9 @@ def _xts(
     return run
 
 
+#: XTS as it should be.
+RIGHT = _xts()
+
 _TABLES: dict[str, dict[str, tuple[str, ModeFunction]]] = {
     "xts": {
         "xts-tweak-big-endian": (
