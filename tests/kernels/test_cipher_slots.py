@@ -258,7 +258,10 @@ MANY = {
 def test_many_messages(backend_name, slot, data, key, count, in_place, offset):
     slots, schedule = expanded(backend_name, key)
     model, unit = MANY[slot]
-    length = data.draw(st.integers(0, (50 if count < 36 else 35) // unit)) * unit
+    lengths = st.integers(0, (50 if count < 36 else 35) // unit).map(lambda units: units * unit)
+    if count < 9:  # rows of whole cache lines, and some more
+        lengths |= st.sampled_from([64, 112, 128, 192, 208, 256])
+    length = data.draw(lengths)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     ivs, text = rng.bytes(16 * count), rng.bytes(length * count)
     placed = Placed(text, 3, offset, in_place)

@@ -156,37 +156,37 @@ def decrypt_one(schedule, src, dst, mask):
 
 
 @inline
-def xor_key(work, n, keys):
-    """XOR the four subkeys at ``keys`` to each of n blocks."""
-    for i in range(n):
-        xor_16(work, 16 * i, work, 16 * i, keys, 0)
+def get_blocks(work, src, n, keys):
+    """The words of n blocks, XOR the four subkeys at ``keys``."""
+    for i in range(0, 16 * n, 16):
+        xor_16(work, i, src, i, keys, 0)
 
 
 @inline
-def swap_halves(work, n, first_keys, second_keys):
-    """Exchange the halves of n blocks, and XOR two subkeys to each half."""
-    for i in range(n):
-        first, second = load_u64(work, 16 * i), load_u64(work, 16 * i + 8)
-        store_u64(work, 16 * i, second ^ load_u64(first_keys, 0))
-        store_u64(work, 16 * i + 8, first ^ load_u64(second_keys, 0))
+def put_swapped(dst, work, n, keys, mask):
+    """n blocks, their halves exchanged, XOR the four subkeys and the blocks at ``mask``; the last first.
 
-
-@inline
-def put_blocks(dst, work, n, mask):
-    """dst = work ^ mask for n blocks, the last first; mask may be 0. In halves, as they were stored."""
+    Loaded word by word, as they were stored, and stored as whole vectors, as modes will load them.
+    """
     for i in range(16 * (n - 1), -1, -16):
-        low, high = load_u64(work, i), load_u64(work, i + 8)
+        w0, w1, w2, w3 = whiten(keys, swap_halves(load_words(work, i)))
+        block = v.unpack_low(v.splat(v.u64x2, join_words(w0, w1)), v.splat(v.u64x2, join_words(w2, w3)))
         if mask != 0:
-            low, high = low ^ load_u64(mask, i), high ^ load_u64(mask, i + 8)
-        store_u64(dst, i, low)
-        store_u64(dst, i + 8, high)
+            block = block ^ v.load(v.u64x2, mask, i)
+        v.store(dst, i, block)
+
+
+@inline
+def swap_halves(words):
+    """The last two words of a block, then the first two."""
+    w0, w1, w2, w3 = words
+    return w2, w3, w0, w1
 
 
 @inline
 def encrypt_narrow(schedule, src, dst, n, mask, work):
     """dst = E(src) ^ mask for n <= NARROW blocks, one round on each at a time."""
-    copy_bytes(work, src, 16 * n)
-    xor_key(work, n, schedule + SUBKEYS_AT)
+    get_blocks(work, src, n, schedule + SUBKEYS_AT)
     for at in range(8, 40, 4):
         for block in range(work, work + 16 * n, 16):
             a, b, c, d = load_words(block, 0)
@@ -198,28 +198,25 @@ def encrypt_narrow(schedule, src, dst, n, mask, work):
             a, b = encrypt_round(schedule, at + 2, c, d, a, b)
             store_u32(block, 4, b)
             store_u32_scalar(block, 0, a)
-    swap_halves(work, n, schedule + SUBKEYS_AT + 16, schedule + SUBKEYS_AT + 24)
-    put_blocks(dst, work, n, mask)
+    put_swapped(dst, work, n, schedule + SUBKEYS_AT + 16, mask)
 
 
 @inline
 def decrypt_narrow(schedule, src, dst, n, mask, work):
     """dst = D(src) ^ mask for n <= NARROW blocks, one round on each at a time."""
-    copy_bytes(work, src, 16 * n)
-    swap_halves(work, n, schedule + SUBKEYS_AT + 24, schedule + SUBKEYS_AT + 16)
+    get_blocks(work, src, n, schedule + SUBKEYS_AT + 16)
     for at in range(36, 4, -4):
         for block in range(work, work + 16 * n, 16):
-            a, b, c, d = load_words(block, 0)
+            c, d, a, b = load_words(block, 0)
             a, b = decrypt_round(schedule, at + 2, c, d, a, b)
-            store_u32(block, 4, b)
-            store_u32_scalar(block, 0, a)
+            store_u32(block, 12, b)
+            store_u32_scalar(block, 8, a)
         for block in range(work, work + 16 * n, 16):
-            a, b, c, d = load_words(block, 0)
+            c, d, a, b = load_words(block, 0)
             c, d = decrypt_round(schedule, at, a, b, c, d)
-            store_u32(block, 12, d)
-            store_u32_scalar(block, 8, c)
-    xor_key(work, n, schedule + SUBKEYS_AT)
-    put_blocks(dst, work, n, mask)
+            store_u32(block, 4, d)
+            store_u32_scalar(block, 0, c)
+    put_swapped(dst, work, n, schedule + SUBKEYS_AT, mask)
 
 
 @inline
@@ -258,6 +255,16 @@ def to_blocks(dst, first, second, keys, mask):
     v.store(dst, 32, b2)
     v.store(dst, 16, b1)
     v.store(dst, 0, b0)
+
+
+@inline
+def put_blocks(dst, work, n, mask):
+    """dst = work ^ mask for n blocks, the last first; mask may be 0."""
+    for i in range(16 * (n - 1), -1, -16):
+        block = v.load(v.u64x2, work, i)
+        if mask != 0:
+            block = block ^ v.load(v.u64x2, mask, i)
+        v.store(dst, i, block)
 
 
 @inline

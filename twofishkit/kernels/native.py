@@ -40,7 +40,7 @@ FEW_BYTES = 256
 @inline
 def scratch_used(n_bytes):
     """How much of its scratch a core may have used for n bytes of blocks, in one call or several."""
-    return min(n_bytes + 2048, SCRATCH_BYTES) if n_bytes > FEW_BYTES else FEW_BYTES
+    return min(n_bytes + 3072, SCRATCH_BYTES) if n_bytes > FEW_BYTES else FEW_BYTES
 
 
 class Core:

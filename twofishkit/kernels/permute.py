@@ -39,7 +39,6 @@ __all__ = ["REQUIRES", "SLOTS"]
 BATCH = 64
 BATCHES = 8
 BATCH_BYTES = 16 * BATCH
-PADDED = BATCHES * BATCH_BYTES
 
 # slice: bytes 0 (or 2) of a block of two vectors, then bytes 1 (or 3).
 BYTES_01 = v.lanes(*(4 * k + j + side for j in (0, 1) for side in (0, 16) for k in range(4)))
@@ -144,7 +143,7 @@ def wide(schedule, src, dst, n, mask, scratch, decrypting):
     if decrypting:
         before, after = after, before
     batches, whole = (n + BATCH - 1) // BATCH, n // BATCH
-    padded, rest = scratch + PADDED, n - BATCH * whole
+    padded, rest = scratch + BATCH_BYTES * batches, n - BATCH * whole
     first = 512 if decrypting else 0
     second = 512 - first
     for b in range(whole):

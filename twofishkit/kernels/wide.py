@@ -14,7 +14,7 @@ from numba import types
 
 from twofishkit.kernels.counters import load_counter, store_counter
 from twofishkit.kernels.jit import inline, kernel
-from twofishkit.kernels.native import FEW_BYTES, SCRATCH_BYTES, decrypt, encrypt
+from twofishkit.kernels.native import SCRATCH_BYTES, decrypt, encrypt, scratch_used
 from twofishkit.kernels.wide_masks import fill_counters, fill_offsets, fill_tweaks
 from twofishkit.kernels.wide_memory import copy_bytes, load_block, sum_blocks
 from twofishkit.kernels.words import load_u8, load_u64, store_u8, store_u64
@@ -31,18 +31,12 @@ _BYTES = types.Bytes(types.uint8, 1, "C")
 _BYTEARRAY = types.ByteArray(types.uint8, 1, "C")
 
 
-@inline
-def used(n_bytes):
-    """How much of a core's scratch a message of n bytes may have touched."""
-    return SCRATCH_BYTES if n_bytes > FEW_BYTES else FEW_BYTES
-
-
 @kernel("void(u1[::1], u1[::1], u1[::1])")
 def encrypt_blocks(schedule, src, dst):
     """dst = E(src), block by block."""
     scratch = v.stack(SCRATCH_BYTES)
     encrypt(v.address(schedule), v.address(src), v.address(dst), src.size >> 4, 0, scratch)
-    v.wipe(scratch, used(src.size))
+    v.wipe(scratch, scratch_used(src.size))
 
 
 @kernel("void(u1[::1], u1[::1], u1[::1])")
@@ -50,7 +44,7 @@ def decrypt_blocks(schedule, src, dst):
     """dst = D(src), block by block."""
     scratch = v.stack(SCRATCH_BYTES)
     decrypt(v.address(schedule), v.address(src), v.address(dst), src.size >> 4, 0, scratch)
-    v.wipe(scratch, used(src.size))
+    v.wipe(scratch, scratch_used(src.size))
 
 
 @inline
@@ -78,7 +72,7 @@ def ctr(schedule, counter, counter_bits, little_endian, src, dst):
             keys, scratch, work, low, high, counter_bits, little_endian, source + at, target + at, n_bytes
         )
     store_counter(counter, 0, low, high, little_endian)
-    v.wipe(scratch, used(src.size))
+    v.wipe(scratch, scratch_used(src.size))
     v.wipe(work, min(src.size + 64, WORK_BYTES))
 
 
@@ -100,7 +94,7 @@ def ctr_message(schedule, iv, counter_bits, little_endian, data, out):
         v.address(out),
         n,
     )
-    v.wipe(scratch, used(n))
+    v.wipe(scratch, scratch_used(n))
     v.wipe(work, n + 64)
 
 
@@ -201,7 +195,7 @@ def cbc_decrypt(schedule, iv, src, dst):
         copy_bytes(work + 16, source, at - 16)
         decrypt(keys, source, target, head, work, scratch)
         v.store(iv, 0, previous)
-    v.wipe(scratch, used(src.size))
+    v.wipe(scratch, scratch_used(src.size))
 
 
 @kernel("void(u1[::1], u1[::1], u1[::1], u1[::1])")
@@ -226,7 +220,7 @@ def cfb_decrypt(schedule, iv, src, dst):
         copy_bytes(work + 16, source, at - 16)
         encrypt(keys, work, target, head, source, scratch)
         v.store(iv, 0, previous)
-    v.wipe(scratch, used(src.size))
+    v.wipe(scratch, scratch_used(src.size))
 
 
 @kernel("void(u1[::1], u1[::1], u1[::1], u1[::1])")
@@ -275,7 +269,7 @@ def xts_run(schedule, tweaks, src, dst, decrypting):
             decrypt(keys, work, target + 16 * first, n, masks, scratch)
         else:
             encrypt(keys, work, target + 16 * first, n, masks, scratch)
-    v.wipe(scratch, used(src.size))
+    v.wipe(scratch, scratch_used(src.size))
     v.wipe(work, min(src.size + 64, WORK_BYTES))
     v.wipe(masks, min(src.size + 256, WORK_BYTES))
 
@@ -314,7 +308,7 @@ def ocb_run(schedule, ls, offset, checksum, first_number, src, dst, decrypting):
             encrypt(keys, work, target + 16 * first, n, masks, scratch)
     v.store(offset, 0, mask)
     v.store(checksum, 0, total)
-    v.wipe(scratch, used(src.size))
+    v.wipe(scratch, scratch_used(src.size))
     v.wipe(work, min(src.size + 64, WORK_BYTES))
     v.wipe(masks, min(src.size + 256, WORK_BYTES))
 
@@ -346,5 +340,5 @@ def ocb_hash(schedule, ls, offset, total, first_number, src):
         sum_ = sum_blocks(sum_, work, n)
     v.store(offset, 0, mask)
     v.store(total, 0, sum_)
-    v.wipe(scratch, used(src.size))
+    v.wipe(scratch, scratch_used(src.size))
     v.wipe(work, min(src.size + 64, WORK_BYTES))

@@ -15,8 +15,8 @@ from numba import types
 
 from twofishkit.kernels.counters import load_counter, store_counter
 from twofishkit.kernels.jit import inline
-from twofishkit.kernels.native import SCRATCH_BYTES, encrypt
-from twofishkit.kernels.wide import CHUNK_BYTES, WORK_BYTES, ctr_chunk, used
+from twofishkit.kernels.native import SCRATCH_BYTES, encrypt, scratch_used
+from twofishkit.kernels.wide import CHUNK_BYTES, WORK_BYTES, ctr_chunk
 from twofishkit.kernels.wide_masks import fill_counters
 from twofishkit.kernels.wide_memory import copy_bytes, load_block
 from twofishkit.kernels.words import load_u32, load_u64, store_u32, store_u64, swap_bytes
@@ -58,7 +58,7 @@ def encrypt_body(update, schedule, table, counter, y, src, dst):
         low, high = ctr_chunk(keys, scratch, work, low, high, 32, False, source + at, target + at, n)
         absorb(update, table, state, target + at, n)
     store_counter(counter, 0, low, high, False)
-    v.wipe(scratch, used(src.size))
+    v.wipe(scratch, scratch_used(src.size))
     v.wipe(work, min(src.size + 64, WORK_BYTES))
 
 
@@ -73,7 +73,7 @@ def decrypt_body(update, schedule, table, counter, y, src, dst):
         absorb(update, table, state, source + at, n)
         low, high = ctr_chunk(keys, scratch, work, low, high, 32, False, source + at, target + at, n)
     store_counter(counter, 0, low, high, False)
-    v.wipe(scratch, used(src.size))
+    v.wipe(scratch, scratch_used(src.size))
     v.wipe(work, min(src.size + 64, WORK_BYTES))
 
 
@@ -100,7 +100,7 @@ def encrypt_rows_body(update, schedule, table, counters, tags, src, dst):
             low, high = ctr_chunk(keys, scratch, work, low, high, 32, False, source + at, target + at, n)
             absorb(update, table, state, target + at, n)
         absorb_length(update, table, state, text, n_bytes)
-    v.wipe(scratch, used(n_bytes))
+    v.wipe(scratch, scratch_used(n_bytes))
     v.wipe(work, min(n_bytes + 64, WORK_BYTES))
 
 
@@ -119,7 +119,7 @@ def decrypt_rows_body(update, schedule, table, counters, tags, src, dst):
             absorb(update, table, state, source + at, n)
             low, high = ctr_chunk(keys, scratch, work, low, high, 32, False, source + at, target + at, n)
         absorb_length(update, table, state, text, n_bytes)
-    v.wipe(scratch, used(n_bytes))
+    v.wipe(scratch, scratch_used(n_bytes))
     v.wipe(work, min(n_bytes + 64, WORK_BYTES))
 
 
@@ -164,7 +164,7 @@ def seal_body(update, schedule, table, nonce, aad, data, out, tag_length):
     v.store(y, 0, v.zero(v.u64x2))
     update(table, y, text, 0, blocks)
     v.store_first(target, n, load_block(y, 0) ^ load_block(work, 0), tag_length)
-    v.wipe(scratch, used(n + 16))
+    v.wipe(scratch, scratch_used(n + 16))
     v.wipe(work, n + 80)
 
 
@@ -183,6 +183,6 @@ def open_body(update, schedule, table, nonce, aad, data, out, tag_length):
     genuine = (v.extract(wrong, 0) | v.extract(wrong, 1)) == np.uint64(0)
     if genuine:
         xor_bytes(v.address(out), 0, source, 0, work, 16, n)
-    v.wipe(scratch, used(n + 16))
+    v.wipe(scratch, scratch_used(n + 16))
     v.wipe(work, n + 80)
     return genuine
