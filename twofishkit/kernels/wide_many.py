@@ -2,7 +2,8 @@
 
 Row i of a (n, m) array is a message of its own, under its own iv. A step takes the next block of up to
 CHUNK rows. Rows are read and written 64 bytes (four steps) at a time: with rows of 4 KiB the same
-columns of all rows fall into one set of the cache, and a line must not be fetched four times.
+columns of all rows fall into one set of the cache, and a line must not be fetched four times. For the
+same reason those 64 bytes are one cache line of the destination, wherever rows allow that.
 
 Timing: that of the cipher's cores, plus lengths.
 """
@@ -15,8 +16,7 @@ from twofishkit.kernels.xor import xor_bytes
 from twofishkit.simd import vectors as v
 
 #: Steps that share a staging area.
-LINES = 1
-STEPS = 4 * LINES
+STEPS = 4
 STAGE_BYTES = STEPS * CHUNK_BYTES
 
 CBC, CFB, OFB = 0, 1, 2
@@ -24,27 +24,53 @@ CBC, CFB, OFB = 0, 1, 2
 
 @inline
 def _gather(stage, src, stride, n):
-    """Put LINES stretches of 64 bytes of each of n rows into the stage: block s of row i at (s, i)."""
+    """Put 64 bytes of each of n rows into the stage: block s of row i at (s, i)."""
     for i in range(n):
-        for line in range(LINES):
-            at = stage + 4 * CHUNK_BYTES * line + 16 * i
-            x = v.load(v.u64x8, src, stride * i + 64 * line)
-            low, high = v.low(x), v.high(x)
-            v.store(at, 0, v.low(low))
-            v.store(at, CHUNK_BYTES, v.high(low))
-            v.store(at, 2 * CHUNK_BYTES, v.low(high))
-            v.store(at, 3 * CHUNK_BYTES, v.high(high))
+        at = stage + 16 * i
+        x = v.load(v.u64x8, src, stride * i)
+        low, high = v.low(x), v.high(x)
+        v.store(at, 0, v.low(low))
+        v.store(at, CHUNK_BYTES, v.high(low))
+        v.store(at, 2 * CHUNK_BYTES, v.low(high))
+        v.store(at, 3 * CHUNK_BYTES, v.high(high))
 
 
 @inline
 def _scatter(dst, stride, stage, n):
     """The inverse of `_gather`."""
     for i in range(n):
-        for line in range(LINES):
-            at = stage + 4 * CHUNK_BYTES * line + 16 * i
-            low = v.concat(load_block(at, 0), load_block(at, CHUNK_BYTES))
-            high = v.concat(load_block(at, 2 * CHUNK_BYTES), load_block(at, 3 * CHUNK_BYTES))
-            v.store(dst, stride * i + 64 * line, v.concat(low, high))
+        at = stage + 16 * i
+        low = v.concat(load_block(at, 0), load_block(at, CHUNK_BYTES))
+        high = v.concat(load_block(at, 2 * CHUNK_BYTES), load_block(at, 3 * CHUNK_BYTES))
+        v.store(dst, stride * i, v.concat(low, high))
+
+
+@inline
+def _gather_blocks(stage, src, stride, n, m):
+    """Put m <= 16 bytes of each of n rows into the stage's first step."""
+    if m == 16:
+        for i in range(n):
+            v.store(stage, 16 * i, load_block(src, stride * i))
+    else:
+        for i in range(n):
+            v.store(stage, 16 * i, v.load_first(v.u64x2, src, stride * i, m))
+
+
+@inline
+def _scatter_blocks(dst, stride, stage, n, m):
+    """The inverse of `_gather_blocks`."""
+    if m == 16:
+        for i in range(n):
+            v.store(dst, stride * i, load_block(stage, 16 * i))
+    else:
+        for i in range(n):
+            v.store_first(dst, stride * i, load_block(stage, 16 * i), m)
+
+
+@inline
+def _head(target, length):
+    """How many bytes come before the first cache line that starts in a row; 0 if rows differ in that."""
+    return -target & 48 if length % 64 == 0 and target % 16 == 0 else 0
 
 
 @inline
@@ -72,26 +98,24 @@ def _run(schedule, ivs, src, dst, mode):
         n = min(CHUNK, rows - first)
         state = v.address(ivs) + 16 * first
         source, target = v.address(src) + length * first, v.address(dst) + length * first
+        head = _head(target, length)
         at = 0
-        while at + 16 * STEPS <= length:
-            _gather(stage, source + at, length, n)
-            previous = state
-            for step in range(STEPS):
-                previous = _step(keys, scratch, previous, stage + CHUNK_BYTES * step, n, mode)
-            _scatter(target + at, length, stage, n)
-            if mode != OFB:
-                copy_bytes(state, previous, 16 * n)
-            at += 16 * STEPS
         while at < length:
-            m = min(16, length - at)
-            for i in range(n):
-                v.store(stage, 16 * i, v.load_first(v.u64x2, source, length * i + at, m))
-            previous = _step(keys, scratch, state, stage, n, mode)
-            for i in range(n):
-                v.store_first(target, length * i + at, load_block(stage, 16 * i), m)
+            if at >= head and at + 16 * STEPS <= length:
+                _gather(stage, source + at, length, n)
+                previous = state
+                for step in range(STEPS):
+                    previous = _step(keys, scratch, previous, stage + CHUNK_BYTES * step, n, mode)
+                _scatter(target + at, length, stage, n)
+                m = 16 * STEPS
+            else:
+                m = min(16, length - at)
+                _gather_blocks(stage, source + at, length, n, m)
+                previous = _step(keys, scratch, state, stage, n, mode)
+                _scatter_blocks(target + at, length, stage, n, m)
             if mode != OFB:
                 copy_bytes(state, previous, 16 * n)
-            at += 16
+            at += m
     v.wipe(scratch, SCRATCH_BYTES)
     v.wipe(stage, STAGE_BYTES)
 
