@@ -97,8 +97,8 @@ def difference_table(box: Any) -> Shown:
     Examples
     --------
     >>> from twofishkit import lab
-    >>> lab.difference_table(lab.q0)[1:].max()
-    np.int64(10)
+    >>> int(lab.difference_table(lab.q0)[1:].max())
+    10
     """
     S, n, m = _as_box(box)
     x = np.arange(n)

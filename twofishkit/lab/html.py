@@ -16,14 +16,14 @@ import numpy as np
 from twofishkit.buffers import Bytes
 
 _CELL = "padding:1px 8px;text-align:right;white-space:nowrap"
-_MARK = "background:rgba(230,126,0,.35);color:inherit"
+_MARK = "background:rgba(230,126,0,.35);color:inherit;padding:0"
 _STORED_BYTES = 65535
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
     """A table. Head and note are text; cells are HTML already."""
     lines = [
-        '<table style="border-collapse:collapse">',
+        '<div style="overflow-x:auto"><table style="border-collapse:collapse">',
         f'<caption style="text-align:left;padding:4px 8px">{html.escape(caption)}</caption>',
         "<thead><tr>"
         + "".join(f'<th style="{_CELL}">{html.escape(each)}</th>' for each in head)
@@ -31,7 +31,7 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], note
         "<tbody>",
     ]
     lines += ["<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in row) + "</tr>" for row in rows]
-    lines += ["</tbody>", "</table>"]
+    lines += ["</tbody>", "</table></div>"]
     if note:
         lines.append(f'<p style="font-size:90%;opacity:.8;padding:0 8px">{html.escape(note)}</p>')
     return "\n".join(lines)
@@ -39,12 +39,17 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], note
 
 def word(value: int, changed: int = 0) -> str:
     """A word as eight hex digits, those with a bit of ``changed`` marked."""
-    digits = []
+    parts: list[str] = []
+    was_marked = False
     for at in range(28, -4, -4):
-        digit = f"{value >> at & 15:X}"
-        marked = changed >> at & 15
-        digits.append(f'<mark style="{_MARK}">{digit}</mark>' if marked else digit)
-    return f'<code style="background:none">{"".join(digits)}</code>'
+        marked = bool(changed >> at & 15)
+        if marked != was_marked:
+            parts.append(f'<mark style="{_MARK}">' if marked else "</mark>")
+        parts.append(f"{value >> at & 15:X}")
+        was_marked = marked
+    if was_marked:
+        parts.append("</mark>")
+    return f'<span style="font-family:monospace">{"".join(parts)}</span>'
 
 
 def bits(words: Sequence[int]) -> str:
@@ -61,7 +66,7 @@ def bits(words: Sequence[int]) -> str:
     )
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
+def chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
@@ -81,7 +86,7 @@ def png(pixels: Bytes) -> bytes:
     header = struct.pack(">IIBBBBB", width, height, 8, 2 if pixels.ndim == 3 else 0, 0, 0, 0)
     rows = pixels.reshape(height, -1)
     filtered = np.concatenate([np.zeros((height, 1), np.uint8), rows], axis=1)  # each row: filter 0
-    chunks = _chunk(b"IHDR", header), _chunk(b"IDAT", _stored(filtered.tobytes())), _chunk(b"IEND", b"")
+    chunks = chunk(b"IHDR", header), chunk(b"IDAT", _stored(filtered.tobytes())), chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 

@@ -170,8 +170,8 @@ def byte_histogram(data: Data) -> Shown:
     Examples
     --------
     >>> from twofishkit import lab
-    >>> lab.byte_histogram(b"two fish")[ord("f")]
-    np.int64(1)
+    >>> int(lab.byte_histogram(b"two fish")[ord("f")])
+    1
     """
     counts = np.bincount(as_bytes(data), minlength=256)
     return show(counts, HistogramLook())

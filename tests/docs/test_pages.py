@@ -1,0 +1,75 @@
+"""Code in the pages runs, and prints what stands below it; drawings are what their script draws."""
+
+import contextlib
+import importlib.util
+import io
+import re
+import zlib
+
+import pytest
+
+from tests.processes import ROOT
+
+DOCS = ROOT / "docs"
+#: The pages of this directory; ``docs/recipes`` has tests of its own.
+PAGES = sorted(DOCS.glob("*.md"))
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def examples(text):
+    """(code, what it prints, or None if the page does not say) for each block of Python."""
+    blocks = list(BLOCK.finditer(text))
+    for at, block in enumerate(blocks):
+        if block[1] != "python":
+            continue
+        printed = None
+        if at + 1 < len(blocks) and blocks[at + 1][1] == "text":
+            between = text[block.end() : blocks[at + 1].start()]
+            printed = blocks[at + 1][2] if not between.strip() else None
+        yield block[2], printed
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": page.stem}
+    for code, printed in examples(page.read_text("utf-8")):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile(code, page.name, "exec"), namespace)
+        if printed is not None:
+            assert out.getvalue() == printed
+        else:
+            assert out.getvalue() == ""
+
+
+def test_pages_have_code_and_output():
+    found = [example for page in PAGES for example in examples(page.read_text("utf-8"))]
+    assert len(found) > 20
+    assert sum(printed is not None for _, printed in found) > 15
+
+
+def test_drawings_are_what_the_script_draws():
+    drawings = load("drawings")
+    for name, draw in drawings.DRAWINGS.items():
+        assert (DOCS / "_static" / name).read_text("utf-8") == draw(), f"run docs/drawings.py: {name} differs"
+
+
+def test_picture_of_the_modes_is_what_the_lab_draws():
+    drawings = load("drawings")
+    expected = drawings.modes_picture()
+    data = (DOCS / "_static" / "modes.png").read_bytes()
+    assert len(data) < 100_000
+    length = int.from_bytes(data[33:37], "big")
+    assert data[37:41] == b"IDAT"
+    rows = zlib.decompress(data[41 : 41 + length])
+    height, width = expected.shape[:2]
+    assert data[16:24] == width.to_bytes(4, "big") + height.to_bytes(4, "big")
+    stride = 3 * width + 1
+    assert b"".join(rows[at + 1 : at + stride] for at in range(0, len(rows), stride)) == expected.tobytes()
