@@ -134,7 +134,7 @@ def test_mcrypt_files(mode, run: Run):
 def test_mcrypt_reads_what_we_encrypt(mode, cipher, bits):
     """The other direction: mcrypt decrypts and verifies a file that these lines write."""
     key, iv = secrets.token_bytes(bits // 8), secrets.token_bytes(16)
-    data = secrets.token_bytes(1008)  # whole blocks: its ncfb fails with others
+    data = secrets.token_bytes(1024)  # mcrypt fails where a hash lies across its pieces of 1024 bytes
     header = b"\0m\3\x40twofish\0" + len(key).to_bytes(2, "little") + mode.encode() + b"\0hex\0"
     header += b"\x15" + bytes(20) + b"sha1\0"
     plaintext = data + hashlib.sha1(data).digest()
