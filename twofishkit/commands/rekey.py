@@ -14,8 +14,8 @@ def add_parser(subparsers: Any) -> None:
         "rekey",
         help="change the key or passphrase of a sealed file",
         description="Encrypt a sealed file anew under another key or passphrase. It is replaced when the new"
-        " one is complete; whatever happens before leaves it as it was. Copies of the old file still open with"
-        " the old key.",
+        " one is complete; whatever happens before leaves it as it was. Copies of the old file still open"
+        " with the old key.",
     )
     parser.add_argument("input", metavar="FILE", help="the sealed file")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")

@@ -313,7 +313,7 @@ class ChunkedMessage:
         InvalidTag
             If a chunk is not authentic; what this call wrote to out is zeroed.
         """
-        n = self._message_bytes(sealed.size, last)
+        n = self.opened_bytes(sealed.size, last=last)
 
         def work(target: int, source: int, chunk: int, count: int, size: int) -> None:
             self.open_rows(sealed[source:], out[target:], chunk, count, size)
@@ -375,7 +375,8 @@ class ChunkedMessage:
         else:
             parallel.run([partial(task, *batch) for batch in batches], self._cipher.threads)
 
-    def _message_bytes(self, n: int, last: bool) -> int:
+    def opened_bytes(self, n: int, *, last: bool) -> int:
+        """Message bytes in n bytes of sealed chunks. Raises FormatError as `open`."""
         if last:
             return message_length(PREFIX_BYTES + n, self.tag_bytes)
         if n % self.sealed_chunk_bytes:

@@ -1,0 +1,157 @@
+"""Keys by name: what is stored beside data is the id of a key, and each process finds the key itself.
+
+Asked in this order, the first that knows the id wins:
+
+1. functions given to `register`, the newest first;
+2. the environment: ``TWOFISHKIT_KEY_`` and the id in capitals, everything but letters and digits as
+   ``_``; 64 hex digits;
+3. files: ``<id>.key`` in the directory ``TWOFISHKIT_KEYS_DIR``; 32 bytes or 64 hex digits;
+4. ``keyring``, if that is installed: the password of the user ``<id>`` for the service
+   ``twofishkit``; 64 hex digits.
+
+A process that a cluster starts has its own environment and files: so keys get there without being sent.
+"""
+
+import contextlib
+import importlib
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from twofishkit.errors import InvalidKey, InvalidParameter, WrongKey
+
+#: Given an id: 32 bytes, or None if it does not know the id.
+KeyProvider: TypeAlias = Callable[[str], "bytes | None"]
+
+KEY_BYTES = 32
+DIRECTORY_VARIABLE = "TWOFISHKIT_KEYS_DIR"
+KEYRING_SERVICE = "twofishkit"
+
+_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", re.ASCII)
+_lock = threading.Lock()
+_providers: list[KeyProvider] = []
+
+
+def register(provider: KeyProvider) -> None:
+    """Ask a function for keys, before all others, in this process.
+
+    Parameters
+    ----------
+    provider : callable
+        Given an id, it returns 32 bytes, or None if it does not know it.
+    """
+    if not callable(provider):
+        raise InvalidParameter(f"a key provider is callable; {type(provider).__name__} is not")
+    with _lock:
+        _providers.insert(0, provider)
+
+
+def unregister(provider: KeyProvider) -> None:
+    """Ask it no longer."""
+    with _lock, contextlib.suppress(ValueError):
+        _providers.remove(provider)
+
+
+def check_id(key_id: object) -> str:
+    """An id that can stand in metadata, in a file name and in the name of a variable.
+
+    Raises
+    ------
+    InvalidParameter
+    """
+    if not isinstance(key_id, str) or _ID.fullmatch(key_id) is None:
+        raise InvalidParameter(
+            f"key_id is {key_id!a}; it must be 1 to 64 letters, digits, '.', '_' or '-', no '.' first"
+        )
+    return key_id
+
+
+def get_key(key_id: str) -> bytes:
+    """The key of this id.
+
+    Raises
+    ------
+    WrongKey
+        If nobody knows the id; the message says who was asked.
+    InvalidKey
+        If what was found is no key.
+    """
+    check_id(key_id)
+    with _lock:
+        registered = list(_providers)
+    for provider in registered:
+        key = provider(key_id)
+        if key is not None:
+            return _checked(bytes(key), key_id, "a registered provider")
+    asked = [f"{len(registered)} registered providers"] if registered else []
+    for where, look in ((_variable(key_id), _from_environment), (_file(key_id), _from_file)):
+        asked.append(where)
+        found = look(where)
+        if found is not None:
+            return _decoded(found, key_id, where)
+    text = _from_keyring(key_id)
+    if text is not None:
+        return _decoded(text.encode(), key_id, "keyring")
+    raise WrongKey(f"there is no key {key_id!r} here; asked were {', '.join(asked)} and keyring")
+
+
+def _variable(key_id: str) -> str:
+    return "TWOFISHKIT_KEY_" + re.sub(r"[^A-Z0-9]", "_", key_id.upper())
+
+
+def _from_environment(name: str) -> bytes | None:
+    value = os.environ.get(name)
+    return value.encode("utf-8", "surrogateescape") if value else None
+
+
+def _file(key_id: str) -> str:
+    return os.path.join(os.environ.get(DIRECTORY_VARIABLE) or f"${DIRECTORY_VARIABLE}", f"{key_id}.key")
+
+
+def _from_file(path: str) -> bytes | None:
+    if not os.environ.get(DIRECTORY_VARIABLE):
+        return None
+    try:
+        with open(path, "rb") as file:
+            return file.read(4096)
+    except FileNotFoundError:
+        return None
+
+
+def _from_keyring(key_id: str) -> str | None:
+    try:
+        keyring = importlib.import_module("keyring")
+    except ImportError:
+        return None
+    password: str | None = keyring.get_password(KEYRING_SERVICE, key_id)
+    return password
+
+
+def _decoded(found: bytes, key_id: str, where: str) -> bytes:
+    """32 bytes as they are, or in hex digits with white space around."""
+    with contextlib.suppress(ValueError):
+        digits = found.strip().decode("ascii")
+        if len(digits) == 2 * KEY_BYTES:
+            return bytes.fromhex(digits)
+    return _checked(found, key_id, where)
+
+
+def _checked(key: bytes, key_id: str, where: str) -> bytes:
+    if len(key) != KEY_BYTES:
+        raise InvalidKey(
+            f"what {where} gives for the key {key_id!r} is neither {KEY_BYTES} bytes nor {2 * KEY_BYTES} hex"
+            f" digits: it has {len(key)} bytes"
+        )
+    return key
+
+
+@contextlib.contextmanager
+def registered(provider: KeyProvider) -> Iterator[None]:
+    """`register` for the length of a ``with`` block, for the whole process."""
+    register(provider)
+    try:
+        yield
+    finally:
+        unregister(provider)
