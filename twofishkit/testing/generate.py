@@ -174,11 +174,11 @@ def _inverse(H: int) -> int:
 
 
 def _cut(made: Case, stream: _Stream, index: int) -> Case:
-    """Every third case in pieces, some of them empty; whole blocks where the mode wants them."""
-    if index % 3 != 1 or made.mode not in CHUNKED or not made.data:
+    """Every fourth case in pieces, some of them empty; whole blocks where the mode wants them."""
+    if index % 4 != 1 or made.mode not in CHUNKED or not made.data:
         return made
     unit = BLOCK if made.mode in ("ecb", "cbc", "ghash") else 1
-    longest = (1, 5, 16, 17, 40)[index // 3 % 5]
+    longest = (1, 5, 16, 17, 40)[index // 4 % 5]
     chunks: list[int] = []
     left = len(made.data)
     while left:

@@ -1,6 +1,5 @@
 """Asking a target and judging its answers."""
 
-import itertools
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -14,9 +13,9 @@ from twofishkit.testing.targets import Target
 
 #: After so many crashes in a row, or time-outs in all, an operation is left alone.
 PATIENCE = 3
-#: An operation whose first cases, one for each size of key, are unsupported is not there.
-_FIRST = len(KEY_SIZES)
-#: Questions for each case that the budget allows, where a target supports little.
+#: An operation whose first cases, two for each size of key, are unsupported is not there.
+_FIRST = 2 * len(KEY_SIZES)
+#: Questions for each case that the budget allows, where a target supports little of what it has.
 _PER_CASE = 10
 #: A target that starts with so many crashes and time-outs cannot be spoken to.
 _SILENCE = 5
@@ -162,10 +161,11 @@ class _Run:
         asked: Counter[str] = Counter()
         missing: set[str] = set()
         supported: set[str] = set()
-        most = None if budget.cases is None else _PER_CASE * budget.cases
-        for case in itertools.islice(cases, most):
+        most = None if budget.cases is None else _PER_CASE * budget.cases + _FIRST * len(operations)
+        for case in cases:
             over = budget.cases is not None and report.generated >= budget.cases
-            if over or time.monotonic() >= deadline or self._alone(operations, missing):
+            over = over or (most is not None and asked.total() >= most)
+            if over or time.monotonic() >= deadline or self._done(operations, missing):
                 return
             if case.operation in missing:
                 continue
@@ -176,7 +176,8 @@ class _Run:
             elif asked[case.operation] == _FIRST and case.operation not in supported:
                 missing.add(case.operation)
 
-    def _alone(self, operations: Collection[str], missing: set[str]) -> bool:
+    def _done(self, operations: Collection[str], missing: set[str]) -> bool:
+        """Whether there is nothing left to ask."""
         return all(operation in missing or self._given_up(operation) for operation in operations)
 
     def _given_up(self, operation: str) -> bool:
