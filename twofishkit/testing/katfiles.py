@@ -72,7 +72,8 @@ def read(text: str, name: str = "-", mode: str | None = None) -> list[Known]:
     FormatError
         If the file is none of the three kinds, tells no mode, or has no vectors.
     """
-    if text.lstrip()[:1] in ("{", "["):
+    # A section of a response file starts with [ too.
+    if re.match(r'\s*(\{|\[\s*["{\[\]])', text):
         known = list(_json(text, mode or mode_named(name)))
     elif re.search(r"^(KEYSIZE|I)\s*=", text, re.MULTILINE):
         known = list(_submission(text, name, mode))
