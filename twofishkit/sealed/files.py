@@ -30,8 +30,8 @@ from twofishkit.sealed.stream import Bytes
 Path: TypeAlias = str | os.PathLike[str]
 
 _TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}\.tfk-tmp", re.DOTALL)
-#: Looking for what was left behind may take this part of the time, in large directories.
-_SHARE = 1 / 20
+#: In directories of more entries, looking for what was left behind may take this part of the time.
+_MANY, _SHARE = 1000, 1 / 20
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -148,25 +148,27 @@ def _lock(descriptor: int, *, wait: bool) -> bool | None:
     return True
 
 
-#: Directory -> (when it was last searched, how long that took), in seconds of the monotonic clock.
-_searched: dict[str, tuple[float, float]] = {}
+#: Large directory -> when it is to be searched again, by the monotonic clock.
+_next_search: dict[str, float] = {}
 
 
 def _remove_leftovers(directory: str) -> None:
     """Remove temporaries in a directory whose writers have died; never raises."""
     begin = time.monotonic()
-    last, cost = _searched.get(directory, (-float("inf"), 0.0))
-    if begin - last < cost / _SHARE:
+    if begin < _next_search.get(directory, begin):
         return
+    count = 0
     with contextlib.suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
+            count += 1
             if _TEMPORARY.fullmatch(entry.name):
                 with contextlib.suppress(OSError):
                     _remove_leftover(entry.path)
-    end = time.monotonic()
-    if len(_searched) > 1000:
-        _searched.clear()
-    _searched[directory] = (end, end - begin)
+    if count > _MANY:
+        end = time.monotonic()
+        _next_search[directory] = end + (end - begin) / _SHARE
+    else:
+        _next_search.pop(directory, None)
 
 
 def _remove_leftover(path: str) -> None:
