@@ -1,8 +1,7 @@
-"""Block counters and masks: CTR counters and XTS tweaks, as pairs of 64-bit words.
+"""CTR counters as pairs of 64-bit words.
 
-A 16-byte block is held as ``(low, high)``, two uint64. For a CTR counter low and high are its value,
-whichever byte order the block has in memory; for a tweak they are its first and its last
-eight bytes, least significant byte first.
+A 16-byte counter block is held as ``(low, high)``, two uint64: its value, whichever byte order the
+block has in memory. Many at a time are in `wide_masks`.
 
 The traps are the carries: a counter must carry from every byte into the next, across the two words
 too, and a counter narrower than the block must not carry into the nonce beside it.
@@ -17,7 +16,6 @@ from twofishkit.kernels.words import load_u64, store_u64, swap_bytes
 
 _ONE = np.uint64(1)
 _LOW_32 = np.uint64(0xFFFFFFFF)
-_XTS_FEEDBACK = np.uint64(0x87)  # x^128 = x^7 + x^2 + x + 1
 
 
 @inline
@@ -52,11 +50,3 @@ def add_counter(low, high, n, counter_bits):
     if counter_bits == 128 and total < low:
         return total, np.uint64(high + _ONE)
     return total, high
-
-
-@inline
-def xts_double(low, high):
-    """The tweak times alpha in GF(2^128). Source: IEEE 1619-2007, 5.2."""
-    feedback = np.uint64(_XTS_FEEDBACK * (high >> np.uint64(63)))
-    carry = low >> np.uint64(63)
-    return np.uint64(np.uint64(low << _ONE) ^ feedback), np.uint64(np.uint64(high << _ONE) | carry)
