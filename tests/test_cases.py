@@ -34,16 +34,16 @@ ELSEWHERE = {
     "numba 9288; stumpy 858": "contract/test_contract.py::test_eight_threads_on_one_object",
     "numba 7872": "test_concurrency.py::test_children_after_fork",
     "numba 4908, 1771, 5566": "test_cache.py::test_unusable_directory_means_no_cache_and_one_warning",
+    "python/cpython 131286; keybase/python-twofish 4, 10": "compat/test_twofish.py::test_the_package_agrees",
+    "AChep/keyguard-app 1306; tobischo/gokeepasslib 109": "recipes/test_stored_files.py::test_keepass",
+    "veracrypt/VeraCrypt 1155": "recipes/test_stored_files.py::test_tcrypt",
+    "libkeepass/pykeepass (vendored pure Python)": "recipes/test_stored_files.py::test_keepass_compares",
     "numba 9350, 9348": "test_cache.py::test_concurrent_cold_starts",
 }
 
 #: Report -> the part of the package that will be about it.
 LATER = {
-    "python/cpython 131286; keybase/python-twofish 4, 10": "compat",
-    "AChep/keyguard-app 1306; tobischo/gokeepasslib 109": "recipes",
-    "veracrypt/VeraCrypt 1155": "recipes",
     "computationalmodelling/nbval 56, 38": "notebooks",
-    "libkeepass/pykeepass (vendored pure Python)": "recipes",
 }
 
 

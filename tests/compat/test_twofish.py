@@ -103,7 +103,7 @@ print(json.dumps([theirs, ours]))
 """
 
 
-def test_the_package_itself_agrees():
+def test_the_package_agrees():
     """Values, types of errors and their texts, for all key lengths and for every kind of mistake."""
     directory = os.environ.get("TWOFISHKIT_ORIGINAL_TWOFISH")
     if not directory or not Path(directory, "twofish.py").is_file():

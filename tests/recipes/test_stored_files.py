@@ -70,7 +70,7 @@ def test_keepass(entry, real, run: Run):
     run.refused("keepass", WRONG_PASSWORD, "export", path, *keyfile, "--output", run.output, password="wrong")
 
 
-def test_keepass_shows_the_difference_in_time(real, run: Run):
+def test_keepass_compares(real, run: Run):
     path = run.file(real(FILES["kdbx3-KeePassKit"]), "db.kdbx")
     code, out, err = run("keepass", "list", path, "--compare", password="test")
     assert (code, out.count("\n")) == (0, 2)
