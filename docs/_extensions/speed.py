@@ -1,6 +1,6 @@
-"""Writes the table and the plot of the page on speed from a measured run, ``docs/data/bench.json``.
+"""Writes the table and the plot of the page on speed from what was measured, ``docs/data/bench.json``.
 
-The run is made with ``python -m twofishkit bench --json > docs/data/bench.json``; nothing is typed by hand.
+``docs/best_of.py`` says how that is made; nothing is typed by hand.
 """
 
 import json
@@ -48,7 +48,8 @@ def _columns(document: dict[str, Any], rows: dict[str, dict[str, Any]]) -> list[
 
 def machine(document: dict[str, Any]) -> str:
     about = document["machine"]
-    return f"{about['processor']}, Python {about['python']}, Numba {about['numba']}"
+    clock = max(each["auto_mhz"] or 0 for each in document["results"])
+    return f"{about['processor']} at {clock:.0f} MHz, Python {about['python']}, Numba {about['numba']}"
 
 
 def table(document: dict[str, Any], key_bits: int = 256) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 import twofishkit
 from tests.processes import ROOT, environment
-from twofishkit import lab
+from twofishkit import lab, testing
 
 SCRIPT = ROOT / "docs" / "build.py"
 
@@ -40,6 +40,7 @@ def test_every_public_name_is_in_the_reference(documented):
         if name not in ("__version__", "backend", "errors")
     }
     names |= {f"twofishkit.lab.{name}" for name in lab.__all__}
+    names |= {f"twofishkit.testing.{name}" for name in testing.__all__}
     names |= {
         f"twofishkit.errors.{name}"
         for name, value in vars(twofishkit.errors).items()

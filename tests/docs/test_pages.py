@@ -11,8 +11,9 @@ import pytest
 from tests.processes import ROOT
 
 DOCS = ROOT / "docs"
-#: The pages of this directory; ``docs/recipes`` has tests of its own.
-PAGES = sorted(DOCS.glob("*.md"))
+#: Pages whose code needs files, keys and services of the reader; tests of their subjects run the like.
+ILLUSTRATED = ("large", "oracle", "zarr")
+PAGES = [page for page in sorted(DOCS.glob("*.md")) if page.stem not in ILLUSTRATED]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -49,6 +50,14 @@ def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
             assert out.getvalue() == ""
 
 
+@pytest.mark.parametrize("name", ILLUSTRATED)
+def test_code_that_is_not_run_is_python_all_the_same(name):
+    found = list(examples((DOCS / f"{name}.md").read_text("utf-8")))
+    assert found
+    for code, _ in found:
+        compile(code, name, "exec")
+
+
 def test_pages_have_code_and_output():
     found = [example for page in PAGES for example in examples(page.read_text("utf-8"))]
     assert len(found) > 20
@@ -73,3 +82,23 @@ def test_picture_of_the_modes_is_what_the_lab_draws():
     assert data[16:24] == width.to_bytes(4, "big") + height.to_bytes(4, "big")
     stride = 3 * width + 1
     assert b"".join(rows[at + 1 : at + stride] for at in range(0, len(rows), stride)) == expected.tobytes()
+
+
+def test_best_of_keeps_the_fastest_of_each_row():
+    best_of = load("best_of")
+    row = {"section": "modes", "operation": "ctr enc", "key_bits": 256, "size_bytes": 1024, "ours": True}
+    rows = [
+        [
+            {**row, "implementation": name, "nanosecs_per_call": time, "ratio": 1.0}
+            for name, time in run.items()
+        ]
+        for run in ({"a": 10.0, "b": 40.0}, {"a": 20.0, "b": 30.0, "c": 5.0})
+    ]
+    about = {"twofishkit": "1", "machine": {"system": "x"}, "peers": {}}
+    joined = best_of.best_of([{**about, "results": each} for each in rows])
+    assert joined["runs"] == 2
+    found = {each["implementation"]: each["nanosecs_per_call"] for each in joined["results"]}
+    assert found == {"a": 10.0, "b": 30.0, "c": 5.0}
+    assert not any("ratio" in each for each in joined["results"])
+    with pytest.raises(SystemExit, match="different machines"):
+        best_of.best_of([{**about, "results": []}, {**about, "peers": {"botan": "3"}, "results": []}])
