@@ -298,7 +298,7 @@ class use:
 
     Examples
     --------
-    >>> with use("gather"):
+    >>> with use("numpy"):
     ...     cipher = Twofish(key)
     """
 
