@@ -20,8 +20,8 @@ class TwofishCodec(Codec):  # type: ignore[misc]
     key_id : str
         The name of the key: see `twofishkit.integrations.keys`.
     mode : "gcm" or "siv"
-        GCM with a random nonce for each chunk, for up to 2^32 chunks under one key; or SIV, half as
-        fast, which survives repeated nonces.
+        GCM with a random nonce for each chunk, for up to 2^32 chunks under one key; or SIV, which
+        survives repeated nonces and takes more than ten times as long.
 
     Raises
     ------

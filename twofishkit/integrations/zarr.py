@@ -50,8 +50,8 @@ class TwofishCodec(BytesBytesCodec):
         The name of the key: see `twofishkit.integrations.keys`. The key itself is looked up in
         each process when it is first used, and never stored or sent.
     mode : "gcm" or "siv"
-        GCM with a random nonce for each chunk, for up to 2^32 chunks under one key; or SIV, half as
-        fast, which survives repeated nonces.
+        GCM with a random nonce for each chunk, for up to 2^32 chunks under one key; or SIV, which
+        survives repeated nonces and takes more than ten times as long.
 
     Raises
     ------
