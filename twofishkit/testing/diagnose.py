@@ -17,8 +17,8 @@ _PROBES_OF_ECB = 10
 _PARTS = 8
 #: Bytes of a case that is only tried on what the others leave.
 _LONG = 1024
-#: Apart from the seeds of users, whose cases may be the same.
-_PROBE_SEED = -1
+#: The seed that users get unless they ask for another: what it asked is remembered here.
+_PROBE_SEED = 0
 #: Answers that say something about the algorithm.
 _TELLING = ("ok", "refused")
 

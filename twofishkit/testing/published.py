@@ -1,4 +1,8 @@
-"""Published vectors of Twofish, as they come with the package: see data/README.md for their sources."""
+"""Published vectors of Twofish, as they come with the package.
+
+The document names the source of each: project, path, commit, licence. It is packed from this project's
+``tests/vectors``, whose README says how they were verified.
+"""
 
 import functools
 import gzip

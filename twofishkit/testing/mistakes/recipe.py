@@ -17,6 +17,8 @@ from twofishkit.reference.block import MASK, RHO, pht, rol, ror
 
 Table = tuple[int, ...]
 Pair = tuple[int, int]
+#: For each of the four bytes of h: a permutation and a key byte, several times.
+Steps = tuple[tuple[tuple[Table, int], ...], ...]
 
 
 def join(numbers: Iterable[int]) -> bytes:
@@ -123,34 +125,34 @@ class Cipher:
         self.S = [recipe.rs(key[i : i + 8]) for i in range(0, len(key), 8)]
         Me, Mo = recipe.even_odd(recipe.key_words(key))
         K: list[int] = []
+        for_even, for_odd = self._steps(Me), self._steps(Mo)
         for i in range(20):
             even, odd = recipe.h_inputs(i)
-            K += recipe.subkey_pair(self.h(even, Me), self.h(odd, Mo))
+            K += recipe.subkey_pair(self._h(even, for_even), self._h(odd, for_odd))
         self.K = recipe.arrange(K)
-        L = tuple(recipe.sbox_key(self.S))
-
-        @functools.cache
-        def g_byte(i: int, x: int) -> int:
-            return recipe.mds[256 * i + self._sbox(i, x, L)]
-
-        self._g_byte: Callable[[int, int], int] = g_byte
+        self._for_g = self._steps(recipe.sbox_key(self.S))
         self._for_decryption = recipe.decrypting(key) if recipe.decrypting else self
 
-    def _sbox(self, i: int, x: int, L: Sequence[int]) -> int:
+    def _steps(self, L: Sequence[int]) -> Steps:
+        """What each byte of h goes through for a list L: permutations, and key bytes between them."""
         recipe = self.recipe
-        for layer in recipe.layers(len(L)):
-            x = recipe.q_before_l[layer][i][x] ^ recipe.l_byte(L[layer], i)
-        return recipe.q_last[i][x]
+        layers = tuple(recipe.layers(len(L)))
+        return tuple(
+            tuple((recipe.q_before_l[layer][i], recipe.l_byte(L[layer], i)) for layer in layers)
+            for i in range(4)
+        )
 
-    def h(self, X: int, L: Sequence[int]) -> int:
-        z = 0
+    def _h(self, X: int, steps: Steps) -> int:
+        z, mds, q_last = 0, self.recipe.mds, self.recipe.q_last
         for i in range(4):
-            z ^= self.recipe.mds[256 * i + self._sbox(i, (X >> (8 * i)) & 0xFF, L)]
+            x = (X >> (8 * i)) & 0xFF
+            for permutation, key_byte in steps[i]:
+                x = permutation[x] ^ key_byte
+            z ^= mds[256 * i + q_last[i][x]]
         return z
 
     def g(self, X: int) -> int:
-        byte = self._g_byte
-        return byte(0, X & 0xFF) ^ byte(1, (X >> 8) & 0xFF) ^ byte(2, (X >> 16) & 0xFF) ^ byte(3, X >> 24)
+        return self._h(X, self._for_g)
 
     def _f(self, R0: int, R1: int, r: int) -> tuple[int, int, int, int]:
         """F0, F1 and the two values of g."""
