@@ -5,6 +5,7 @@ import pytest
 
 import twofishkit as tk
 from tests.sealed.conftest import KEY
+from twofishkit import backend as backend_module
 from twofishkit.errors import StateError
 from twofishkit.sealed.aead import TWOFISH_256_GCM
 from twofishkit.sealed.stream import CHUNK_BYTES
@@ -31,6 +32,22 @@ def test_equals_gcm(count, size, backend):
     opened = np.empty_like(plaintexts)
     assert chunks.open(nonces, sealed, opened) == count
     assert np.array_equal(opened, plaintexts)
+
+
+@pytest.mark.parametrize("ghash", backend_module.available_ghash())
+def test_every_ghash_has_its_kernel_for_rows(ghash):
+    nonces, plaintexts = example(3, 5000)
+    with backend_module.use(ghash=ghash):
+        chunks = TWOFISH_256_GCM.prepare(KEY)
+    sealed, opened = np.empty((3, 5016), np.uint8), np.empty_like(plaintexts)
+    chunks.seal(nonces, plaintexts, sealed)
+    gcm = tk.GCM(KEY)
+    for nonce, plaintext, row in zip(nonces, plaintexts, sealed, strict=True):
+        assert row.tobytes() == gcm.encrypt(nonce.tobytes(), plaintext.tobytes())
+    assert chunks.open(nonces, sealed, opened) == 3
+    assert np.array_equal(opened, plaintexts)
+    sealed[1, 4999] ^= 1
+    assert chunks.open(nonces, sealed, opened) == 1
 
 
 @pytest.mark.parametrize("bad", range(5))
