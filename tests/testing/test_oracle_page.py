@@ -43,6 +43,7 @@ def test_ci_snippet_works(tmp_path):
     shutil.copy(SOURCE, tmp_path / "target.c")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TWOFISHKIT_BACKEND": "numpy"}
     # The plugin is found by its entry point where twofishkit is installed; this tree need not be.
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     # Fewer cases than somebody else would ask.
     environment["PYTEST_ADDOPTS"] = (
         "-q -p twofishkit.testing.pytest_plugin -p no:cacheprovider"

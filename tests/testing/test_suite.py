@@ -14,6 +14,7 @@ def pytest_run(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[s
     """Of the installed plugin, or of the one in this tree where twofishkit is not installed."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TWOFISHKIT_BACKEND": "numpy"}
     environment.pop("PYTEST_ADDOPTS", None)
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others' plugins take longer than the tests
     command = [
         sys.executable,
         "-m",

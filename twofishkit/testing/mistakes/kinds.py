@@ -11,6 +11,9 @@ from twofishkit.testing.oracle import Expand, ModeFunction, answer, expand
 #: Whatever runs on the block cipher. (GHASH alone does not.)
 ON_THE_CIPHER = ("subkeys", "sbox-key", "trace", *CIPHER_MODES, "cmac")
 
+#: Where the inverse cipher runs.
+ON_THE_INVERSE = ("ecb", "cbc", "xts", "ocb")
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -54,7 +57,7 @@ class Mistake:
 def cipher_mistakes(recipes: dict[str, tuple[str, Recipe]]) -> Iterator[Mistake]:
     """Mistakes of the block cipher from their names, titles and recipes."""
     for name, (title, recipe) in recipes.items():
-        yield Mistake(name, title, ON_THE_CIPHER, recipe=recipe)
+        yield Mistake(name, title, ON_THE_INVERSE if recipe.decrypting else ON_THE_CIPHER, recipe=recipe)
 
 
 def mode_mistakes(mode: str, functions: dict[str, tuple[str, ModeFunction]]) -> Iterator[Mistake]:
