@@ -3,6 +3,7 @@
 from twofishkit.kernels import shuffle
 from twofishkit.kernels.jit import inline, kernel
 from twofishkit.kernels.native import SCRATCH_BYTES
+from twofishkit.kernels.shuffle_schedule import EXPAND_BYTES
 from twofishkit.simd import vectors as v
 
 
@@ -31,5 +32,5 @@ def decrypt(schedule, src, dst, mask):
 @kernel("void(u1[::1], u1[::1])")
 def expand(schedule, key):
     """Fill a schedule but for its header."""
-    scratch = v.stack(shuffle.EXPAND_BYTES)
+    scratch = v.stack(EXPAND_BYTES)
     shuffle.expand(v.u8x16, v.address(schedule), v.address(key), key.size >> 3, scratch)

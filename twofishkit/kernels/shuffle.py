@@ -17,9 +17,11 @@ Cost: docs/performance.md.
 Timing: constant; no address and no branch depends on key or data, only on the number of blocks.
 """
 
+import numpy as np
+
 from twofishkit.kernels.jit import inline, kernel
 from twofishkit.kernels.native import FEW_BYTES, core
-from twofishkit.kernels.rounds import finish_round, join_bytes, load_batch, store_batch, transpose_words
+from twofishkit.kernels.rounds import finish_round, join_bytes, load_batch, transpose_words
 from twofishkit.kernels.shuffle_few import FEW, few
 from twofishkit.kernels.shuffle_schedule import EXPAND_BYTES, ROWS, SCHEDULE_BYTES, SUBKEYS, expand, mds
 from twofishkit.kernels.wide_memory import load_block
@@ -34,6 +36,9 @@ REQUIRES_NEON = frozenset({"aarch64", "neon"})
 
 #: Batches that a round runs over.
 BATCHES = 4
+
+#: What is XORed where there is no mask: four vectors.
+ZEROS = np.zeros(256, np.uint8)
 
 #: Bytes 0 of four words, then their bytes 1, 2 and 3.
 GROUPED = v.lanes(*(4 * word + byte for byte in range(4) for word in range(4)))
@@ -118,24 +123,41 @@ def wide_rounds(T, W, schedule, scratch, octets, batches, decrypting):
 
 
 @inline
-def load_padded(padded, src, n):
-    """Copy n blocks, less than a batch, to the start of a whole batch."""
-    for at in range(0, 16 * n, 16):
-        v.store(padded, at, load_block(src, at))
-
-
-@inline
-def store_padded(dst, padded, n, mask):
-    """The first n blocks of a batch, XORed with those at ``mask`` unless that is 0; the last first."""
+def store_padded(dst, padded, n, mask, step):
+    """The first n blocks of a batch, XORed with those at ``mask`` (see `cipher`); the last first."""
     for i in range(n - 1, -1, -1):
-        block = load_block(padded, 16 * i)
-        if mask != 0:
-            block = block ^ load_block(mask, 16 * i)
-        v.store(dst, 16 * i, block)
+        v.store(dst, 16 * i, load_block(padded, 16 * i) ^ load_block(mask, 16 * i & step))
 
 
 @inline
-def wide(T, W, schedule, src, dst, n, mask, scratch, decrypting):
+def store_batch(W, dst, batch, whitening, first, second, mask, step):
+    """The inverse of `load_batch`, with whitening after, XORed with the blocks at ``mask`` (see `cipher`).
+
+    Runs from the last block to the first, see `native`.
+    """
+    size = v.n_bytes(W)
+    k0, k1 = v.splat(W, load_u32(whitening, 0)), v.splat(W, load_u32(whitening, 4))
+    k2, k3 = v.splat(W, load_u32(whitening, 8)), v.splat(W, load_u32(whitening, 12))
+    for i in range(4):
+        g = 3 - i
+        at = 4 * size * g
+        v0, v1, v2, v3 = transpose_words(
+            v.load(W, batch, first + size * g) ^ k0,
+            v.load(W, batch, first + size * (g + 4)) ^ k1,
+            v.load(W, batch, second + size * g) ^ k2,
+            v.load(W, batch, second + size * (g + 4)) ^ k3,
+        )
+        m = mask + (at & step)
+        v0, v1 = v0 ^ v.load(W, m, 0), v1 ^ v.load(W, m, size)
+        v2, v3 = v2 ^ v.load(W, m, 2 * size), v3 ^ v.load(W, m, 3 * size)
+        v.store(dst, at + 3 * size, v3)
+        v.store(dst, at + 2 * size, v2)
+        v.store(dst, at + size, v1)
+        v.store(dst, at, v0)
+
+
+@inline
+def wide(T, W, schedule, src, dst, n, mask, step, scratch, decrypting):
     """Cipher n blocks, at most BATCHES batches; the last batch may be partial and runs padded."""
     before, after = schedule + SUBKEYS, schedule + SUBKEYS + 16
     if decrypting:
@@ -144,34 +166,37 @@ def wide(T, W, schedule, src, dst, n, mask, scratch, decrypting):
     first = 8 * size if decrypting else 0
     second = 8 * size - first
     batches, whole = (n + size - 1) // size, n // size
-    rest = n - size * whole
+    rest, end = n - size * whole, 16 * size * whole
     octets = scratch + 16 * size * batches
     padded = octets + 8 * size
-    for b in range(whole):
+    for i in range(rest):
+        v.store(padded, 16 * i, load_block(src, end + 16 * i))
+    for b in range(batches):
         at = 16 * size * b
-        load_batch(W, scratch + at, src + at, before, first, second)
-    at = 16 * size * whole
-    if rest:
-        load_padded(padded, src + at, rest)
-        load_batch(W, scratch + at, padded, before, first, second)
+        source = src + at if b < whole else padded
+        load_batch(W, scratch + at, source, before, first, second)
     wide_rounds(T, W, schedule, scratch, octets, batches, decrypting)
-    if rest:
-        store_batch(W, padded, scratch + at, after, second, first, 0)
-        store_padded(dst + at, padded, rest, mask + at if mask else 0)
-    for b in range(whole - 1, -1, -1):
+    for b in range(batches - 1, -1, -1):
         at = 16 * size * b
-        store_batch(W, dst + at, scratch + at, after, second, first, mask + at if mask else 0)
+        if b < whole:
+            store_batch(W, dst + at, scratch + at, after, second, first, mask + (at & step), step)
+        else:
+            store_batch(W, padded, scratch + at, after, second, first, v.address(ZEROS), 0)
+            store_padded(dst + at, padded, rest, mask + (at & step), step)
 
 
 @inline
 def cipher(T, W, F, G, limit, schedule, src, dst, n, mask, scratch, decrypting):
     """Cipher any number of blocks from the end: up to ``limit`` in F vectors, the others in batches of T.
 
-    W and G are T and F with 32-bit lanes.
+    W and G are T and F with 32-bit lanes. Without a mask zeros are XORed, over and over the same (step 0):
+    a condition on the mask would have LLVM write all loops twice.
     """
-    size = v.n_bytes(T)
+    size, step = v.n_bytes(T), -1
+    if mask == 0:
+        mask, step = v.address(ZEROS), 0
     if 16 * n <= FEW_BYTES and n > limit:  # a batch of T, but the caller wipes no more than FEW_BYTES
-        wide(T, W, schedule, src, dst, n, mask, scratch, decrypting)
+        wide(T, W, schedule, src, dst, n, mask, step, scratch, decrypting)
         v.wipe(scratch + FEW_BYTES, 40 * size - FEW_BYTES)
         return
     rest = n % size if n > limit else n
@@ -179,11 +204,13 @@ def cipher(T, W, F, G, limit, schedule, src, dst, n, mask, scratch, decrypting):
         while rest > 0:
             m = (rest - 1) % FEW + 1
             rest, n = rest - m, n - m
-            few(F, G, schedule, src + 16 * n, dst + 16 * n, m, mask + 16 * n if mask else 0, decrypting)
+            at = 16 * n
+            few(F, G, schedule, src + at, dst + at, m, mask + (at & step), step, decrypting)
     while n > 0:
         m = (n - 1) % (BATCHES * size) + 1
         n -= m
-        wide(T, W, schedule, src + 16 * n, dst + 16 * n, m, mask + 16 * n if mask else 0, scratch, decrypting)
+        at = 16 * n
+        wide(T, W, schedule, src + at, dst + at, m, mask + (at & step), step, scratch, decrypting)
 
 
 @inline
@@ -193,7 +220,17 @@ def each(F, G, keys, src, dst, decrypting):
     n, length = keys.shape
     for i in range(n):
         expand(F, schedule, v.address(keys) + length * i, length >> 3, scratch)
-        few(F, G, schedule, v.address(src) + 16 * i, v.address(dst) + 16 * i, 1, 0, decrypting)
+        few(
+            F,
+            G,
+            schedule,
+            v.address(src) + 16 * i,
+            v.address(dst) + 16 * i,
+            1,
+            v.address(ZEROS),
+            0,
+            decrypting,
+        )
     v.wipe(schedule, SCHEDULE_BYTES)
     v.wipe(scratch, EXPAND_BYTES)
 

@@ -150,6 +150,10 @@ def _make_lookup256(name, each, doc):
         def codegen(context, builder, sig, args):
             pointer = pointer_to(context, builder, args[0], source, args[1], offset, I8)
             row = _row_loader(builder, pointer, vector, each)
+            # No instruction, but rows are loaded after it: a loop around would have LLVM load them before
+            # the loop, find itself without registers for them, and spill.
+            if each:
+                builder.fence("acquire", "singlethread")
             look_up = _lookup256_aarch64 if _is_aarch64(builder) else _lookup256_x86
             return look_up(builder, vector, row, args[2])
 
