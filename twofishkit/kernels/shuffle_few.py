@@ -20,7 +20,7 @@ import numpy as np
 from twofishkit.kernels.jit import inline
 from twofishkit.kernels.rounds import transpose_words
 from twofishkit.kernels.shuffle_schedule import ROWS, SUBKEYS, times_2, times_4
-from twofishkit.kernels.words import load_u32, load_u64
+from twofishkit.kernels.words import load_u32, load_u64, opaque
 from twofishkit.simd import vectors as v
 
 #: The most blocks that `few` takes.
@@ -139,9 +139,7 @@ def _two(T, W, schedule, src, dst, n, mask, step, decrypting):
     before, after = (4, 0) if decrypting else (0, 4)
     x = v.shuffle_blocks(p, q, A_AND_B) ^ _two_keys(W, schedule, before)
     y = v.shuffle_blocks(p, q, C_AND_D) ^ _two_keys(W, schedule, before + 2)
-    # 16 rounds: LLVM would unroll a loop of known length here, twice as long to compile and, with
-    # 16-byte vectors, slower (99 instead of 78 c/B).
-    for i in range(min(16, n + 15)):
+    for i in range(opaque(16)):  # unrolled it is slower in 16-byte vectors: 99 instead of 78 c/B
         r = 15 - i if decrypting else i
         x, y = _round_of_two(T, W, schedule, r, x, y, decrypting), x
     x = x ^ _two_keys(W, schedule, after + 2)
