@@ -17,6 +17,7 @@ COMPILED_ONLY = (
     "tests/simd",
     "tests/bench",
     "tests/peers",
+    "tests/traces",
     "tests/test_backend.py",
     "tests/test_no_numba.py",
     "tests/test_constant_time.py",

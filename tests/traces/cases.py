@@ -156,3 +156,47 @@ class GcmCase(Case):
         expected = gcm_encrypt(block.expand_key(key), self.COUNTER[:12], src)[0]
         y = gf128.ghash(h, expected + bytes(-len(expected) % 16))
         return (self.layout.field(after, "dst"), self.layout.field(after, "y")) == (expected, y)
+
+
+# What is traced, by target -----------------------------------------------------------------------
+
+
+def _ciphers(cipher, *shapes):
+    return [CipherCase.of(cipher, *shape) for shape in shapes]
+
+
+def _ghash(module, *lengths):
+    return [GhashCase.of(module, n) for n in lengths]
+
+
+#: One block alone (the serial modes); a few, whole batches, and a batch that is not full.
+QUICK_SHAPES = (16, 1), (24, 1), (32, 1), (32, 27, True), (16, 40), (32, 40)
+SLOW_SHAPES = [(24, n, bool(n & 1)) for n in (2, 3, 7, 8, 9, 13, 16, 17, 31, 32, 33, 64, 65, 129, 300)]
+
+QUICK = {
+    "AVX2": [
+        *_ciphers(SHUFFLE256, *QUICK_SHAPES),
+        *_ghash("ghash", 1, 5, 40),
+        *_ghash("ghash_pclmul", 1, 5, 40),
+        CbcCase.of(SHUFFLE256, 5),
+    ],
+    "SSSE3": _ciphers(SHUFFLE128, *QUICK_SHAPES),
+}
+SLOW = {
+    "AVX2": [
+        *_ciphers(SHUFFLE256, *SLOW_SHAPES),
+        *_ghash("ghash", *range(2, 18), 100),
+        *_ghash("ghash_pclmul", *range(2, 18), 100),
+        GcmCase.of(SHUFFLE256, "gcm_pclmul", "ghash_pclmul", 1000),
+        GcmCase.of(SHUFFLE256, "gcm_portable", "ghash", 1000),
+    ],
+    "SSSE3": [
+        *_ciphers(SHUFFLE128, *SLOW_SHAPES),
+        *_ghash("ghash", 1, 5, 40),
+        CbcCase.of(SHUFFLE128, 5),
+    ],
+    "Westmere": _ghash("ghash_pclmul", 1, 5, 40),
+}
+#: What must be found to differ. Traced together with the others, by the same program.
+TELLTALE = _ciphers(GATHER, (16, 1), (32, 1), (32, 40))
+QUICK_AND_TELLTALE = {**QUICK, "AVX2": QUICK["AVX2"] + TELLTALE}

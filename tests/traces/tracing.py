@@ -21,19 +21,12 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
 from twofishkit.kernels.target import host_features
 
 TOOLS = "valgrind", "gcc", "objcopy", "nm"
-ROOT = Path(__file__).parents[2]
-
-#: Targets that valgrind can run: what Numba is told, and what a processor must have.
-AVX2 = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+ssse3,+sse4.2,+avx,+avx2,+bmi2,+pclmul"}
-SSSE3 = {"NUMBA_CPU_NAME": "core2", "NUMBA_CPU_FEATURES": "+sse2,+ssse3"}
-WESTMERE = {"NUMBA_CPU_NAME": "westmere", "NUMBA_CPU_FEATURES": "+sse2,+ssse3,+sse4.2,+pclmul"}
 
 
 def need(target):
@@ -191,25 +184,28 @@ def _source(cases, index):
     return "\n".join([*lines, "    return fclose(out);", "}", ""])
 
 
-def _run(*command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, **options)
+def _run(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def _build(folder, target, cases):
-    """Compile the kernels for a target and link them with a program that makes all calls; its path.
+def kernels_of(cases):
+    """The names of all kernels that cases call, in order."""
+    return list(dict.fromkeys(name for case in cases for call in case.calls for name in call.kernels()))
+
+
+def _build(folder, compiled, cases):
+    """Link kernels with a program that makes all calls; its path.
 
     Numba's wrappers for Python are in the objects, too: what they refer to stays unresolved and unused.
     """
-    names = dict.fromkeys(name for case in cases for call in case.calls for name in call.kernels())
+    names = kernels_of(cases)
     index = {name: i for i, name in enumerate(names)}
-    environment = os.environ | target | {"TWOFISHKIT_CACHE_DIR": ""}
-    command = [sys.executable, "-m", "tests.traces.compile", folder, *names]
-    symbols = _run(*command, cwd=ROOT, env=environment).split()
-    objects = [folder / f"{i}.o" for i in index.values()]
-    for i, (path, symbol) in enumerate(zip(objects, symbols, strict=True)):
-        _run("objcopy", f"--redefine-sym={symbol}=kernel_{i}", path)
+    objects = [folder / f"kernel_{i}.o" for i in index.values()]
+    for i, name in enumerate(names):
+        code = compiled[name]
+        _run("objcopy", f"--redefine-sym={code.symbol}=kernel_{i}", code.path, objects[i])
     source, program = folder / "program.c", folder / "program"
     source.write_text(_source(cases, index))
     options = ["-std=gnu11", "-O1", "-w", "-static", "-no-pie", "-Wl,--unresolved-symbols=ignore-all"]
@@ -230,9 +226,9 @@ def _pieces(trace, program):
     return pieces
 
 
-def outcomes(folder, target, cases):
-    """Run cases for a target; `Outcome` by name of case."""
-    program = _build(folder, target, cases)
+def outcomes(folder, compiled, cases):
+    """Run cases with kernels (`Compiled` by name); `Outcome` by name of case."""
+    program = _build(folder, compiled, cases)
     given, made, log = folder / "given", folder / "made", folder / "trace"
     given.write_bytes(b"".join(trial for case in cases for trial in case.trials))
     options = ["--tool=lackey", "--trace-mem=yes", "--basic-counts=no", f"--log-file={log}"]
