@@ -63,8 +63,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 _ONE, _32, _57, _62, _63 = (np.uint64(n) for n in (1, 32, 57, 62, 63))
 _TWO, _THREE, _SEVEN = (np.uint64(n) for n in (2, 3, 7))
 _SWAP = v.lanes(1, 0)
-#: x^127 + x^126 + x^121: with the carry itself, what x^128 is congruent to.
-_FOLDED = v.lanes(0, 0xC200000000000000)
+_HIGH = v.lanes(0, 3)
 _NONE = np.uint64(0)
 #: Stack bytes: words of a batch, sums of products, a padded tail.
 _SUMS = PIECES * GROUPS * _VECTOR_BYTES
@@ -93,11 +92,12 @@ def store_block(target, offset, block, order):
 def times_x(block):
     """x a in POLYVAL form: shift left, and fold the bit that falls out. RFC 8452, appendix A.
 
-    In lanes throughout: of a scalar mask LLVM makes a select by a bit of the key.
+    By shifts in lanes: of a scalar mask LLVM makes a select by a bit of the key, and of one in lanes,
+    with AVX-512, a load under a mask.
     """
     carries = block >> 63
-    folded = (v.zero(v.u64x2) - carries) & v.constant(v.u64x2, _FOLDED)
-    return (block << 1) ^ v.shuffle(carries, carries, _SWAP) ^ folded
+    folded = (carries << 63) ^ (carries << 62) ^ (carries << 57)
+    return (block << 1) ^ v.shuffle(carries, carries, _SWAP) ^ v.shuffle(v.zero(v.u64x2), folded, _HIGH)
 
 
 # The portable kernel --------------------------------------------------------------------------
