@@ -64,10 +64,13 @@ def xor(a: Data, b: Data, out: Out = None) -> Result:
     b'   '
     """
     if type(a) is type(b) is type(out) is _ndarray and out.flags.writeable:
-        # Dimensions and sizes of elements are what a compiled entry point does not check.
-        alike = a.ndim == b.ndim == out.ndim == a.itemsize == b.itemsize == out.itemsize == 1
-        if alike and (_simple or _find_simple())(a, b, out):
-            return out
+        # A compiled entry point does not check dimensions; elements of another size are a TypeError.
+        if a.ndim == b.ndim == out.ndim == 1:
+            try:
+                if (_simple or _find_simple())(a, b, out):
+                    return out
+            except TypeError:
+                pass
         same = a.dtype is b.dtype is out.dtype is _U8 and a.shape == b.shape == out.shape
         if same and out.flags.c_contiguous:
             # NumPy takes any strides and overlap, and long arrays at the speed of memory.
