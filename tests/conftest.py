@@ -1,6 +1,7 @@
 """Fixtures that every test may use.
 
-``backend_name``   name of a cipher backend; the test runs once for each that this machine has
+``backend_name``   name of a cipher backend; the test runs once for each that this machine has, in
+                   tests/kernels also for the widths of `shuffle` that are not its default here
 ``backend``        the same name, with that backend in force while the test runs
 ``ghash_name``     name of a GHASH implementation; once for each that this machine has
 ``shared_dir``     the project's shared data, beside the repository; the test is skipped without it
@@ -23,13 +24,18 @@ settings.register_profile("thorough", deadline=None, max_examples=1000, suppress
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
-def _cipher_backends() -> tuple[str, ...]:
+#: Names of single widths of `shuffle`: the same modes over other cores, so tests of kernels suffice.
+_WIDTHS = ("shuffle256", "shuffle128")
+
+
+def _cipher_backends(module: str) -> tuple[str, ...]:
     from twofishkit import backend
 
     available = backend.available()
     wanted = os.environ.get("TWOFISHKIT_TEST_BACKENDS")
     if not wanted:
-        return available
+        of_kernels = module.startswith("tests.kernels")
+        return tuple(name for name in available if of_kernels or name not in _WIDTHS)
     names = tuple(name.strip() for name in wanted.split(","))
     missing = set(names) - set(available)
     if missing:
@@ -40,7 +46,8 @@ def _cipher_backends() -> tuple[str, ...]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once for each backend; ask for the list only if a test wants it."""
     if "backend_name" in metafunc.fixturenames:
-        metafunc.parametrize("backend_name", _cipher_backends(), indirect=True, scope="session")
+        names = _cipher_backends(metafunc.module.__name__)
+        metafunc.parametrize("backend_name", names, indirect=True, scope="session")
     if "ghash_name" in metafunc.fixturenames:
         from twofishkit import backend
 
