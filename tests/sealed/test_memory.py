@@ -65,7 +65,7 @@ ACTIONS = {
 
 def growth(tmp_path, name, nbytes):
     """Peak memory of a process beyond what it takes to be there."""
-    code = textwrap.dedent(SCRIPT).format(elements=nbytes // 4, action=ACTIONS[name][0])
+    code = textwrap.dedent(SCRIPT.format(elements=nbytes // 4, action=ACTIONS[name][0]))
     command = [sys.executable, "-c", code, str(tmp_path / "a")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
