@@ -43,6 +43,13 @@ def _cipher_backends(module: str) -> tuple[str, ...]:
     return names
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests marked slow may take longer than the limit in pyproject.toml."""
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(3600))
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once for each backend; ask for the list only if a test wants it."""
     if "backend_name" in metafunc.fixturenames:

@@ -1,6 +1,7 @@
 """Fresh Python processes for what a process decides once: backends, caches, imports."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -38,7 +39,16 @@ def start(script: str, *flags: str, **variables: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env=environment(**variables),
+        start_new_session=True,
     )
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """Kill a process that `start` made, and its children, which would keep its pipes open."""
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
@@ -46,9 +56,12 @@ def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
     try:
         out, err = process.communicate(timeout=300)
     except subprocess.TimeoutExpired:
-        process.kill()
+        kill(process)
         out, err = process.communicate()
         raise AssertionError(f"still running after 300 s\n{out}\n{err}") from None
+    except BaseException:
+        kill(process)
+        raise
     assert process.returncode == 0, f"status {process.returncode}\n{out}\n{err}"
     return out.strip(), err.strip()
 

@@ -87,6 +87,40 @@ with os.fdopen(read_end) as pipe:
     assert run(script, *flags).split() == expected[:3]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_children_forked_throughout_the_first_use(expected):
+    """Forks every few milliseconds while another thread imports Numba and gets its first kernels.
+
+    A fork waits for imports and compilation, and comes the moment they are done, or between two of
+    them: whatever lock the thread holds just then must be one that forks wait for.
+    """
+    script = f"""{WORK}
+import faulthandler, os, time
+
+def child():
+    pid = os.fork()
+    if pid == 0:
+        faulthandler.dump_traceback_later(100, exit=True)  # where it hangs, if it does
+        try:
+            assert work(0) == {expected[0]!r}
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    return pid
+
+thread = threading.Thread(target=work, args=(7,))
+thread.start()
+children = []
+while len(children) < 12:
+    time.sleep(0.003)
+    children.append(child())
+thread.join()
+print(*(os.waitpid(pid, 0)[1] for pid in children))
+"""
+    flags = ("-Werror", "-Wignore:This process:DeprecationWarning")
+    assert run(script, *flags).split() == ["0"] * 12
+
+
 def test_spawned_processes(expected, tmp_path):
     """Spawn imports the main module again, which must be a file."""
     module = tmp_path / "spawned.py"

@@ -134,16 +134,17 @@ def numba_obstacle() -> str | None:
     """Why Numba cannot compile kernels in this process, or None if it can. Imports Numba."""
     # Numba needs logging, which pairs fork hooks: they must not appear while a fork waits for us.
     importlib.import_module("logging")
-    try:
-        _import("numba")
-        target = _import("twofishkit.kernels.target")
-    except ModuleNotFoundError as error:
-        return f"{error.name} is not installed"
-    except Exception as error:
-        # A Numba that does not fit its NumPy or its Python fails to import in many ways.
-        return f"numba cannot be imported: {type(error).__name__}: {error}"
-    reason: str | None = target.obstacle()
-    return reason
+    with no_fork:
+        try:
+            importlib.import_module("numba")
+            target = importlib.import_module("twofishkit.kernels.target")
+        except ModuleNotFoundError as error:
+            return f"{error.name} is not installed"
+        except Exception as error:
+            # A Numba that does not fit its NumPy or its Python fails to import in many ways.
+            return f"numba cannot be imported: {type(error).__name__}: {error}"
+        reason: str | None = target.obstacle()
+        return reason
 
 
 @functools.cache

@@ -17,7 +17,13 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import codegen
 
+from twofishkit.forks import wait_also_for
 from twofishkit.kernels.jit import kernel
+
+# llvmlite's own lock: every call of LLVM holds it, the freeing of its objects by the garbage
+# collector, in any thread at any time, among them.
+if hasattr(llvm.ffi.lib, "_lock"):
+    wait_also_for(llvm.ffi.lib._lock)
 
 #: What every processor of an architecture has.
 _BASELINE = {"x86-64": frozenset({"sse2"}), "aarch64": frozenset({"neon"})}
