@@ -6,23 +6,18 @@ Numba's and LLVM's, that nobody will ever release, and hangs when it needs them.
 
 import os
 import threading
-from typing import Protocol
+from contextlib import AbstractContextManager
+from typing import Any
 
 #: Hold it around imports of Numba or of kernels, and around compilation. Reentrant.
 no_fork = threading.RLock()
 
-
-class _Lock(Protocol):
-    def __enter__(self) -> object: ...
-    def __exit__(self, *exception: object) -> object: ...
-
-
 # In the order in which they are taken. One list and one hook: Python runs the hooks of several
 # modules in reverse, which is not the order in which a compiling thread takes these locks.
-_locks: list[_Lock] = [no_fork]
+_locks: list[AbstractContextManager[Any]] = [no_fork]
 
 
-def wait_also_for(lock: _Lock) -> None:
+def wait_also_for(lock: AbstractContextManager[Any]) -> None:
     """Let forks wait for one more lock, which is taken inside `no_fork` if both are needed."""
     with no_fork:
         _locks.append(lock)
