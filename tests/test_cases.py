@@ -27,11 +27,11 @@ HERE: dict[str, str] = {}
 #: Report -> the test, under tests, that is about it.
 ELSEWHERE = {
     "gchq/CyberChef 469; tjfoc/gmsm 179": "aead/test_aes_wycheproof.py::test_gcm",
-    "Legrandin/pycryptodome 582, 420": "contract/test_contract.py::test_in_place",
-    "pyca/cryptography 8175; pycryptodome 7": "contract/test_contract.py::test_any_bytes_like_gives_bytes",
-    "zarr-developers/numcodecs 39": "contract/test_contract.py::test_arrays_keep_dtype_and_shape",
-    "libtomcrypt notes/ocb3_tv.txt; ziglang/zig 24999": "contract/test_contract.py::test_in_place",
-    "numba 9288; stumpy 858": "contract/test_contract.py::test_eight_threads_on_one_object",
+    "Legrandin/pycryptodome 582, 420": "contract/test_output.py::test_in_place",
+    "pyca/cryptography 8175; pycryptodome 7": "contract/test_input.py::test_any_bytes_like_gives_bytes",
+    "zarr-developers/numcodecs 39": "contract/test_input.py::test_arrays_keep_dtype_and_shape",
+    "libtomcrypt notes/ocb3_tv.txt; ziglang/zig 24999": "contract/test_output.py::test_in_place",
+    "numba 9288; stumpy 858": "contract/test_objects.py::test_eight_threads_on_one_object",
     "numba 7872": "test_concurrency.py::test_children_after_fork",
     "numba 4908, 1771, 5566": "test_cache.py::test_unusable_directory_means_no_cache_and_one_warning",
     "python/cpython 131286; keybase/python-twofish 4, 10": "compat/test_twofish.py::test_the_package_agrees",
