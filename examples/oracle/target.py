@@ -10,6 +10,7 @@ import twofishkit as tk
 from twofishkit.testing import Case
 
 WITH_IV = {"cbc": tk.CBC, "ctr": tk.CTR}
+COUNTERS = {"ctr64": (64, "big"), "ctr32": (32, "big"), "ctrle": (128, "little")}
 
 
 def answer(case: Case) -> bytes | tuple[bytes, bytes]:
@@ -20,6 +21,9 @@ def answer(case: Case) -> bytes | tuple[bytes, bytes]:
         return run(tk.ECB(case.key), case)
     if case.mode in WITH_IV:
         return run(WITH_IV[case.mode](case.key, case.iv), case)
+    if case.mode in COUNTERS:
+        bits, byteorder = COUNTERS[case.mode]
+        return run(tk.CTR(case.key, case.iv, counter_bits=bits, byteorder=byteorder), case)
     if case.mode == "gcm":
         gcm = tk.GCM(case.key, tag_length=case.tag_length)
         if case.decrypting:

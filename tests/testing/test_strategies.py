@@ -28,7 +28,7 @@ def test_joined_keys_differ(key):
     assert key[:half] != key[half:]
 
 
-@given(st.sampled_from(["cbc", "ctr", "xts", "gcm", "ocb", "eax", "ccm", "siv"]), st.data())
+@given(st.sampled_from(["cbc", "ctr", "ctr32le", "xts", "gcm", "ocb", "eax", "ccm", "siv"]), st.data())
 def test_nonces_fit_their_mode(mode, data):
     nonce = data.draw(nonces(mode))
     shortest, longest = {"gcm": (1, 64), "ocb": (1, 15), "eax": (0, 64), "ccm": (7, 13), "siv": (0, 64)}.get(
@@ -41,6 +41,8 @@ def test_nonces_fit_their_mode(mode, data):
 def test_counters_before_a_carry_are_drawn(width):
     counter = find(nonces("ctr"), lambda iv: iv[-width:] == b"\xff" * width)
     assert next_counter(counter)[-width:] == bytes(width)
+    counter = find(nonces("ctrle"), lambda iv: iv[:width] == b"\xff" * width)
+    assert next_counter(counter, byteorder="little")[:width] == bytes(width)
 
 
 @given(st.integers(0, 200), st.data())

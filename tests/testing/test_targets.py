@@ -221,6 +221,24 @@ def test_installed_twofishes_agree(name: str):
     assert name.split()[0] in result.target
 
 
+@pytest.mark.parametrize(
+    ("name", "modes"),
+    [
+        ("botan", ("ctr64", "ctr32")),
+        ("oxifish", ("ctr64", "ctr32")),
+        ("libtomcrypt", ("ctr64", "ctr32", "ctrle", "ctr64le", "ctr32le")),
+    ],
+)
+def test_other_counters_are_those_of_installed_twofishes(name: str, modes: tuple[str, ...]):
+    try:
+        target = installed(name)
+    except InvalidParameter as error:
+        pytest.skip(str(error))
+    result = compare(target, modes=modes, budget=Budget(cases=20 * len(modes)), with_published=False)
+    assert result.failed == 0
+    assert all(each.passed >= 15 for each in result.modes.values())
+
+
 def test_missing_twofish_is_told_with_what_there_is():
     with pytest.raises(InvalidParameter, match="'rijndael' is not installed; other Twofishes found here"):
         installed("rijndael")

@@ -5,6 +5,8 @@ Conventions, the same for every target
 - An operation is ``MODE-encrypt``, ``MODE-decrypt`` for a mode of `CIPHER_MODES`, or one of
   `SINGLE_OPERATIONS`. ``xts`` and ``siv`` take two keys joined.
 - ``iv`` is the IV, the first counter block, the XTS tweak (16 bytes) or the nonce.
+- ``ctr`` counts all 128 bits of its block, big-endian. Other counters are modes of their own, see `COUNTERS`:
+  an implementation that lacks them lacks a mode, and is right all the same.
 - ``cmac`` gives the 16-byte tag as its data. ``ghash`` takes H as its key and whole blocks as data.
 - ``siv`` always has one string of associated data, even an empty one; an empty ``iv`` is no nonce.
 - ``subkeys`` gives K[0] ... K[39], ``sbox-key`` S_0, S_1, ... (S_i from key bytes 8i to 8i+7), each word as
@@ -18,7 +20,17 @@ from typing import Literal
 from twofishkit.reference import RoundState
 
 AEADS = ("gcm", "ocb", "eax", "ccm", "siv")
-CIPHER_MODES = ("ecb", "cbc", "cfb", "cfb8", "ofb", "ctr", "xts", *AEADS)
+#: CTR's forms: the bits that count, and their byte order. "little" are the first bytes of the block, least
+#: significant first; "big" the last ones, as in NIST SP 800-38A. The rest of the block never changes.
+COUNTERS: dict[str, tuple[int, Literal["big", "little"]]] = {
+    "ctr": (128, "big"),
+    "ctr64": (64, "big"),
+    "ctr32": (32, "big"),
+    "ctrle": (128, "little"),
+    "ctr64le": (64, "little"),
+    "ctr32le": (32, "little"),
+}
+CIPHER_MODES = ("ecb", "cbc", "cfb", "cfb8", "ofb", *COUNTERS, "xts", *AEADS)
 SINGLE_OPERATIONS = ("subkeys", "sbox-key", "trace", "cmac", "ghash")
 #: The first part of every operation, in the order in which reports list them.
 MODES = ("subkeys", "sbox-key", "trace", *CIPHER_MODES, "cmac", "ghash")
@@ -31,7 +43,7 @@ OPERATIONS = tuple(
 #: Bytes of a Twofish key.
 KEY_SIZES = (16, 24, 32)
 #: Modes that can be fed piece by piece, and modes that can write over their input.
-CHUNKED = ("ecb", "cbc", "cfb", "cfb8", "ofb", "ctr", "gcm", "ocb", "eax", "cmac", "ghash")
+CHUNKED = ("ecb", "cbc", "cfb", "cfb8", "ofb", *COUNTERS, "gcm", "ocb", "eax", "cmac", "ghash")
 IN_PLACE = CIPHER_MODES
 
 Status = Literal["ok", "refused", "unsupported", "error", "crashed", "timeout", "malformed"]

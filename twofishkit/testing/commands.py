@@ -50,7 +50,7 @@ def add_kat(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("file", metavar="FILE", help="a file, or - for standard input")
     parser.add_argument(
-        "--mode", metavar="NAME", choices=export.MODES, help="where the file does not tell it"
+        "--mode", metavar="NAME", choices=export.ALL_MODES, help="where the file does not tell it"
     )
     parser.add_argument(
         "--monte-carlo",
@@ -81,7 +81,7 @@ def add_vectors(subparsers: Any) -> argparse.ArgumentParser:
         type=_names,
         default=export.MODES,
         metavar="NAME,...",
-        help=f"of: {', '.join(export.MODES)}",
+        help=f"of: {', '.join(export.ALL_MODES)}",
     )
     parser.set_defaults(run=run_vectors)
     return parser
@@ -225,9 +225,9 @@ class _Counts:
 def run_vectors(args: argparse.Namespace) -> int:
     """Print vectors; returns the exit code."""
     modes: Sequence[str] = args.modes
-    unknown = [mode for mode in modes if mode not in export.MODES]
+    unknown = [mode for mode in modes if mode not in export.ALL_MODES]
     if unknown or not modes:
-        raise InvalidParameter(f"{(unknown or [''])[0]!r} is not one of {', '.join(export.MODES)}")
+        raise InvalidParameter(f"{(unknown or [''])[0]!r} is not one of {', '.join(export.ALL_MODES)}")
     if args.count < 1:
         raise InvalidParameter(f"--count is 1 or more, not {args.count}")
     sys.stdout.write(export.export(args.format, modes, args.seed, args.count))

@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from twofishkit.testing import generate, oracle
-from twofishkit.testing.cases import AEADS
+from twofishkit.testing.cases import AEADS, COUNTERS
 
 FORMATS = ("json", "rsp", "c-header")
-#: Modes that have vectors.
+#: Modes that have vectors unless others are asked for, and all that there are.
 MODES = ("ecb", "cbc", "cfb", "cfb8", "ofb", "ctr", "xts", *AEADS, "cmac", "ghash")
+ALL_MODES = (*MODES, *(mode for mode in COUNTERS if mode not in MODES))
 
 LONGEST_AAD = 256
 

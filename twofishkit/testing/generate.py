@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from twofishkit.reference.gf128 import BLOCK, ZERO_BLOCK, dbl, ghash_multiply, xor
 from twofishkit.testing import oracle
-from twofishkit.testing.cases import AEADS, CHUNKED, IN_PLACE, KEY_SIZES, OPERATIONS, Case
+from twofishkit.testing.cases import AEADS, CHUNKED, COUNTERS, IN_PLACE, KEY_SIZES, OPERATIONS, Case
 
 #: Lengths of messages, for modes that take any; others round up to what they take.
 LENGTHS = (16, 0, 1, 49, 17, 33, 48, 31, 32, 64, 47, 100, 79, 0, 129, 5, 160, 15, 256, 300)
@@ -97,7 +97,7 @@ def case(seed: int, operation: str, index: int) -> Case:
     if mode in AEADS:
         made = _with_nonce_and_aad(made, stream, index)
     elif mode not in ("ecb", "cmac"):
-        made = replace(made, iv=_counter(stream, index) if mode == "ctr" else stream.bytes("iv", BLOCK))
+        made = replace(made, iv=_iv(mode, stream, index))
     made = _in_place(_cut(made, stream, index), index)
     return _encrypted(made, stream, index) if made.decrypting else made
 
@@ -109,6 +109,13 @@ def _fitting(mode: str, length: int) -> int:
     if mode == "xts":
         return length + BLOCK if length < BLOCK else length
     return length
+
+
+def _iv(mode: str, stream: _Stream, index: int) -> bytes:
+    if mode not in COUNTERS:
+        return stream.bytes("iv", BLOCK)
+    block = _counter(stream, index)
+    return block if COUNTERS[mode][1] == "big" else block[::-1]
 
 
 def _counter(stream: _Stream, index: int) -> bytes:

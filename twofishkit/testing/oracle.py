@@ -10,7 +10,7 @@ from typing import Any
 
 from twofishkit.errors import InvalidTag
 from twofishkit.reference import KeySchedule, RoundState, authenticated, expand_key, gf128, modes
-from twofishkit.testing.cases import REFUSED, Answer, Case, split_key
+from twofishkit.testing.cases import COUNTERS, REFUSED, Answer, Case, split_key
 
 #: From a key to a cipher with ``encrypt_block`` and ``decrypt_block``, as the reference's modes want.
 Expand = Callable[[bytes], Any]
@@ -52,7 +52,8 @@ def _ofb(case: Case, expand: Expand) -> bytes:
 
 
 def _ctr(case: Case, expand: Expand) -> bytes:
-    return modes.ctr(expand(case.key), case.iv, case.data)
+    counter_bits, byteorder = COUNTERS[case.mode]
+    return modes.ctr(expand(case.key), case.iv, case.data, counter_bits, byteorder)
 
 
 def _xts(case: Case, expand: Expand) -> bytes:
@@ -111,7 +112,7 @@ MODE_FUNCTIONS: dict[str, ModeFunction] = {
     "cfb": _cfb,
     "cfb8": _cfb8,
     "ofb": _ofb,
-    "ctr": _ctr,
+    **dict.fromkeys(COUNTERS, _ctr),
     "xts": _xts,
     "gcm": _aead(authenticated.gcm_encrypt, authenticated.gcm_decrypt),
     "ocb": _aead(authenticated.ocb_encrypt, authenticated.ocb_decrypt),

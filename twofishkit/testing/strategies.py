@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from twofishkit.errors import InvalidParameter
-from twofishkit.testing.cases import AEADS, KEY_SIZES
+from twofishkit.testing.cases import AEADS, COUNTERS, KEY_SIZES
 
 _BLOCK = 16
 #: Bytes of the nonces that a mode takes, shortest and longest (of what is worth trying).
@@ -53,11 +53,12 @@ def nonces(mode: str = "ctr") -> st.SearchStrategy[bytes]:
     ----------
     mode : str
         "cbc", "cfb", "cfb8", "ofb", "ctr", "xts", "gcm", "ocb", "eax", "ccm" or "siv"; for "ctr" many are a
-        few blocks before a carry.
+        few blocks before a carry, for "ctrle" of a little-endian counter.
     """
-    if mode == "ctr":
+    if mode in COUNTERS:
         before = st.tuples(_bytes(_BLOCK), st.sampled_from((8, 16, 24, 32, 64, 96, 128)), st.integers(0, 40))
-        return st.one_of(_bytes(_BLOCK), before.map(lambda drawn: _before_a_carry(*drawn)))
+        order = 1 if COUNTERS[mode][1] == "big" else -1
+        return st.one_of(_bytes(_BLOCK), before.map(lambda drawn: _before_a_carry(*drawn)[::order]))
     if mode in ("cbc", "cfb", "cfb8", "ofb", "xts"):
         return _bytes(_BLOCK)
     if mode not in AEADS:

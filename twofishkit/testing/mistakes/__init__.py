@@ -5,12 +5,13 @@ answers are those of one of them, the report names it. `MISTAKES` has them all, 
 first; names are unique and stay.
 """
 
-from twofishkit.testing.mistakes import composed, macs, modes, rounds, schedule, tweaked
+from twofishkit.testing.mistakes import composed, counters, macs, modes, rounds, schedule, tweaked
 from twofishkit.testing.mistakes.kinds import Mistake
 
 CIPHER_MISTAKES: tuple[Mistake, ...] = (*schedule.MISTAKES, *rounds.MISTAKES)
 MODE_MISTAKES: tuple[Mistake, ...] = (
     *modes.MISTAKES,
+    *counters.MISTAKES,
     *tweaked.MISTAKES,
     *macs.MISTAKES,
     *composed.MISTAKES,

@@ -164,9 +164,11 @@ def _cfb8_feeds_plaintext(case: Case, expand: Expand) -> bytes:
     return bytes(result)
 
 
-def _ctr(
+def counting(
     counter_bits: int = 128, *, little: bool = False, first: Callable[[bytes], bytes] = bytes
 ) -> ModeFunction:
+    """CTR with another counter than `Case.mode` has, or from another first block."""
+
     def run(case: Case, expand: Expand) -> bytes:
         order = "little" if little else "big"
         return modes.ctr(expand(case.key), first(case.iv), case.data, counter_bits, order)  # type: ignore[arg-type]
@@ -241,15 +243,18 @@ _TABLES: dict[str, dict[str, tuple[str, ModeFunction]]] = {
         ),
     },
     "ctr": {
-        "ctr-little-endian": ("a little-endian counter", _ctr(little=True)),
-        "ctr-8-bits": ("no carry beyond the last 8 bits of the counter", _ctr(8)),
-        "ctr-16-bits": ("no carry beyond the last 16 bits of the counter", _ctr(16)),
-        "ctr-32-bits": ("no carry beyond the last 32 bits of the counter", _ctr(32)),
-        "ctr-64-bits": ("no carry beyond the last 64 bits of the counter", _ctr(64)),
-        "ctr-counts-first": ("the counter incremented before its first use", _ctr(first=modes.next_counter)),
+        "ctr-little-endian": ("a little-endian counter", counting(little=True)),
+        "ctr-8-bits": ("no carry beyond the last 8 bits of the counter", counting(8)),
+        "ctr-16-bits": ("no carry beyond the last 16 bits of the counter", counting(16)),
+        "ctr-32-bits": ("no carry beyond the last 32 bits of the counter", counting(32)),
+        "ctr-64-bits": ("no carry beyond the last 64 bits of the counter", counting(64)),
+        "ctr-counts-first": (
+            "the counter incremented before its first use",
+            counting(first=modes.next_counter),
+        ),
         "ctr-nonce-96": (
             "the last 32 bits of the IV replaced by a counter from 0",
-            _ctr(first=lambda iv: iv[:12] + bytes(4)),
+            counting(first=lambda iv: iv[:12] + bytes(4)),
         ),
         "ctr-not-counting": ("the same counter for every block", _ctr_without_counting),
         "ctr-tail-kept": ("a last block of fewer bytes left as it is", _ctr_tail_kept),

@@ -5,8 +5,8 @@ installed by twofishkit: a peer is whatever shared library or package happens to
 
 Conventions, the same for every peer
 ------------------------------------
-- ``mode`` is a lower-case name of `MODES`. ``key_bits`` is the size of one Twofish key; XTS and SIV
-  take two keys joined, so their ``key`` has twice as many bits.
+- ``mode`` is a lower-case name of `MODES` or `COUNTER_MODES`. ``key_bits`` is the size of one Twofish key;
+  XTS and SIV take two keys joined, so their ``key`` has twice as many bits.
 - ``iv`` is the IV, the first counter block, the tweak or the nonce; empty for ECB and CMAC.
 - `Peer.encrypt` returns (ciphertext, tag). The tag is empty for modes without one. CMAC has an empty
   ciphertext, and its tag is the CMAC of ``data``.
@@ -26,6 +26,8 @@ from twofishkit.testing.peers.nettle import Nettle
 from twofishkit.testing.peers.oxi import Oxifish
 
 MODES = ("ecb", "cbc", "cfb", "cfb8", "ofb", "ctr", "xts", "gcm", "ocb", "eax", "ccm", "siv", "cmac")
+#: CTR with other counters than 128 bits, big-endian, which some have: `twofishkit.testing.cases.COUNTERS`.
+COUNTER_MODES = ("ctr64", "ctr32", "ctrle", "ctr64le", "ctr32le")
 AEADS = ("gcm", "ocb", "eax", "ccm", "siv")
 
 

@@ -22,6 +22,8 @@ _SPECIFICATIONS = {
     "cfb8": "Twofish/CFB(8)",
     "ofb": "Twofish/OFB",
     "ctr": "Twofish/CTR-BE",
+    "ctr64": "Twofish/CTR-BE(8)",
+    "ctr32": "Twofish/CTR-BE(4)",
     "xts": "Twofish/XTS",
     "gcm": "Twofish/GCM(16)",
     "ocb": "Twofish/OCB(16)",

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-_MODES = ("ecb", "cbc", "cfb", "ofb", "ctr", "xts")
+_MODES = ("ecb", "cbc", "cfb", "ofb", "ctr", "ctr64", "ctr32", "xts")
 
 
 class Oxifish:
@@ -59,5 +59,7 @@ class Oxifish:
         if mode == "ecb":
             session = keyed.ecb_decryptor if decrypt else keyed.ecb_encryptor
             return lambda data: bytes(session(padding="none").finalize(data))
-        options = {"padding": "none"} if mode == "cbc" else {}
+        options: dict[str, Any] = {"padding": "none"} if mode == "cbc" else {}
+        if mode in ("ctr64", "ctr32"):
+            mode, options = "ctr", {"ctr_width": int(mode[3:])}
         return lambda data: bytes(getattr(keyed, direction)(data, mode, iv=iv, **options))

@@ -25,8 +25,10 @@ class PeerTarget:
 
     def answer(self, case: Case) -> Answer:
         peer = self._peer
-        unheard_of = case.mode not in peers.MODES or case.chunks or case.in_place or case.tag_length != 16
-        if unheard_of or not peer.supports(case.mode, key_bits(case)):
+        known = case.mode in (*peers.MODES, *peers.COUNTER_MODES)
+        if not known or case.chunks or case.in_place or case.tag_length != 16:
+            return UNSUPPORTED
+        if not peer.supports(case.mode, key_bits(case)):
             return UNSUPPORTED
         if case.decrypting and case.mode in peers.AEADS and len(case.tag) != 16:
             return UNSUPPORTED  # their interfaces take 16 bytes

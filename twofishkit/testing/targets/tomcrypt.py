@@ -1,16 +1,18 @@
-"""libtomcrypt through ctypes, as a target: ECB, GCM, CCM, EAX, OCB and CMAC."""
+"""libtomcrypt through ctypes, as a target: ECB, CTR with every counter, GCM, CCM, EAX, OCB and CMAC."""
 
 import ctypes
 from ctypes import byref, c_char_p, c_int, c_ulong, c_void_p
 from typing import Any, Self
 
-from twofishkit.testing.cases import REFUSED, UNSUPPORTED, Answer, Case
+from twofishkit.testing.cases import COUNTERS, REFUSED, UNSUPPORTED, Answer, Case
 from twofishkit.testing.peers.library import declare, load
 from twofishkit.testing.targets.function import called
 
 #: Larger than the library's ``symmetric_key`` in any build.
 _SCHEDULE_BYTES = 1 << 16
 _DECRYPT = 1
+#: Added to the bytes of a counter that is big-endian; without it the counter is little-endian.
+_BIG_ENDIAN = 0x1000
 
 
 class TomcryptTarget:
@@ -22,6 +24,8 @@ class TomcryptTarget:
         declare(library, c_int, "twofish_setup", c_char_p, c_int, c_int, c_void_p)
         for direction in ("encrypt", "decrypt"):
             declare(library, c_int, f"twofish_ecb_{direction}", c_char_p, c_void_p, c_void_p)
+        declare(library, c_int, "ctr_start", c_int, c_char_p, c_char_p, c_int, c_int, c_int, c_void_p)
+        declare(library, c_int, "ctr_encrypt", c_char_p, c_void_p, c_ulong, c_void_p)
         declare(library, c_int, "register_cipher", c_void_p)
         declare(library, c_char_p, "error_to_string", c_int)
         text, size = c_char_p, c_ulong
@@ -46,6 +50,8 @@ class TomcryptTarget:
         return None if library is None else cls(library)
 
     def answer(self, case: Case) -> Answer:
+        if case.mode in COUNTERS and not case.chunks and not case.in_place:
+            return called(lambda: self._ctr(case))
         known = case.mode in ("ecb", "gcm", "ccm", "eax", "ocb", "cmac")
         if not known or case.chunks or case.in_place or case.tag_length != 16:
             return UNSUPPORTED
@@ -72,6 +78,17 @@ class TomcryptTarget:
             self._check(permute(case.data[i : i + 16], out, schedule))
             result += out.raw
         return result
+
+    def _ctr(self, case: Case) -> bytes:
+        state, out = (
+            ctypes.create_string_buffer(_SCHEDULE_BYTES),
+            ctypes.create_string_buffer(len(case.data) + 1),
+        )
+        bits, byteorder = COUNTERS[case.mode]
+        counter = bits // 8 + (_BIG_ENDIAN if byteorder == "big" else 0)
+        self._check(self._lib.ctr_start(self._cipher, case.iv, case.key, len(case.key), 0, counter, state))
+        self._check(self._lib.ctr_encrypt(case.data, out, len(case.data), state))
+        return out.raw[:-1]
 
     def _cmac(self, case: Case) -> bytes:
         tag, size = ctypes.create_string_buffer(16), c_ulong(16)
