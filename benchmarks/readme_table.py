@@ -1,9 +1,9 @@
-"""Writes the README's table of speeds from a measured run.
+"""Writes the README's table of speeds from what was measured, ``docs/data/bench.json``.
 
-    python -m twofishkit bench --json --keys 256 --sizes 64K > run.json
-    python benchmarks/readme_table.py run.json
+    python benchmarks/readme_table.py
 
-What stands between the two ``bench`` comments of README.md is replaced; nothing is typed by hand.
+What stands between the two ``bench`` comments of README.md is replaced; nothing is typed by hand, and a test
+compares the two. CONTRIBUTING.md says how to measure anew.
 """
 
 import json
@@ -12,7 +12,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "docs" / "_extensions"))
+
+import speed  # noqa: E402  (the same figures as on the page on speed)
+
+README = ROOT / "README.md"
+MEASURED = ROOT / "docs" / "data" / "bench.json"
 _BEGIN, _END = "<!-- bench -->", "<!-- /bench -->"
 ROWS = (
     ("ctr enc", "CTR"),
@@ -23,21 +29,18 @@ ROWS = (
     ("cbc enc", "CBC encryption, one message"),
     ("cbc many enc", "CBC encryption, 256 messages"),
 )
+OURS = ("permute", "shuffle", "gather")
 PEERS = ("libgcrypt", "botan", "nettle")
 
 
 def table(document: dict[str, Any], key_bits: int = 256) -> list[str]:
-    """Markdown lines: MiB/s and cycles per byte of each backend and peer, fastest backends first."""
-    records = [each for each in document["results"] if each["key_bits"] == key_bits]
-    ours = list(dict.fromkeys(each["implementation"] for each in records if each["ours"]))
-    ours = [name for name in ours if name != "reference" and "," not in name]
+    """Markdown lines: MiB/s and cycles per byte of the compiled backends and of the peers."""
+    rows = speed.records(document, key_bits)
+    ours = [name for name in OURS if any(name in row for row in rows.values())]
     columns = ours + [f"{name} {document['peers'][name]}" for name in PEERS if name in document["peers"]]
-    figures = {
-        (each["operation"], each["implementation"]): each for each in records if each["section"] == "modes"
-    }
     lines = ["| " + " | ".join(["", *columns]) + " |", "|---|" + "---:|" * len(columns)]
     for operation, title in ROWS:
-        cells = [_cell(figures.get((operation, column))) for column in columns]
+        cells = [_cell(rows.get(operation, {}).get(column)) for column in columns]
         lines.append("| " + " | ".join([title, *cells]) + " |")
     return lines
 
@@ -54,20 +57,20 @@ def caption(document: dict[str, Any], key_bits: int = 256) -> str:
     size = max(each["size_bytes"] for each in document["results"] if each["section"] == "modes")
     clock = max((each["auto_mhz"] or 0) for each in document["results"])
     return (
-        f"MiB/s (cycles per byte) of one thread, {key_bits}-bit keys, messages of {size >> 10} KiB in place,"
-        f" {machine['processor']} at {clock:.0f} MHz, Python {machine['python']}, Numba {machine['numba']}:"
+        f"MiB/s (cycles per byte) of one thread, {key_bits}-bit keys, up to {size >> 20} MiB in place;\n"
+        f"{machine['processor']} at {clock:.0f} MHz, Python {machine['python']}, Numba {machine['numba']}:"
     )
 
 
-def main(path: str) -> None:
-    document = json.loads(Path(path).read_text("utf-8"))
+def updated(text: str, document: dict[str, Any]) -> str:
+    """The README with the figures of a document."""
     block = "\n".join([_BEGIN, caption(document), "", *table(document), _END])
-    text = README.read_text("utf-8")
     replaced, count = re.subn(f"{_BEGIN}.*?{_END}", lambda _: block, text, flags=re.DOTALL)
     if count != 1:
         raise SystemExit(f"README.md has no block between {_BEGIN} and {_END}")
-    README.write_text(replaced, "utf-8")
+    return replaced
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    measured = json.loads(MEASURED.read_text("utf-8"))
+    README.write_text(updated(README.read_text("utf-8"), measured), "utf-8")

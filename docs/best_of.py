@@ -1,7 +1,9 @@
 """Joins runs of the benchmark: of each row, the fastest.
 
-    for i in 1 2 3; do python -m twofishkit bench --json --keys 256 --sizes 1M > run$i.json; done
+    python -m twofishkit bench --json --keys 256 --sizes 1M > run1.json     and so on, for run2 and run3
     python docs/best_of.py run1.json run2.json run3.json > docs/data/bench.json
+
+CONTRIBUTING.md says what to do next.
 
 On a machine that is shared, interference only ever makes a row slower; the best of several runs is nearest to
 what the code does, and treats everybody alike.

@@ -28,7 +28,7 @@ def commands() -> list[str]:
 
 
 def test_readme_fits_two_screens() -> None:
-    assert len(README.splitlines()) <= 100
+    assert len(README.splitlines()) <= 82
 
 
 def test_readme_sets_up_with_two_commands() -> None:
