@@ -10,6 +10,7 @@ TWOFISHKIT_TEST_BACKENDS narrows the first two to a comma-separated list, for a 
 HYPOTHESIS_PROFILE=thorough runs the property tests twenty times as long.
 """
 
+import faulthandler
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +49,36 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(3600))
+
+
+# pytest-timeout fails a test that hangs in Python. In a kernel, in a lock of LLVM's or at exit no Python
+# runs any more: in CI a thread of faulthandler's then ends the process, with the stacks of all threads.
+
+_in_ci = bool(os.environ.get("CI"))
+_stderr = 2
+
+
+def _end_after(seconds: float) -> None:
+    if _in_ci:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=_stderr)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    global _stderr
+    if _in_ci:
+        _stderr = os.dup(2)  # the true one: pytest puts a file in its place while tests run
+    _end_after(float(config.getini("timeout")))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    marker = item.get_closest_marker("timeout")
+    limit = marker.args[0] if marker else item.config.getini("timeout")
+    _end_after(float(limit) + 60)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    _end_after(120)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -64,7 +64,8 @@ def test_vpclmul_code():
     assert multiplies
     assert all("zmm" in line for line in multiplies)
     if not lacking(frozenset({"avx512vbmi"})):
-        assert count(listing, r"vperm[it]2b") * 3 == len(multiplies)
+        # LLVM 15, of the oldest Numba, has one more for something else.
+        assert 0 <= count(listing, r"vperm[it]2b") - len(multiplies) // 3 <= 1
         assert not re.search(r"vpshufb.*zmm", listing)
 
 
