@@ -102,7 +102,7 @@ def gpg(mebibytes: int) -> None:
         session = ["--override-session-key", f"10:{key.hex().upper()}", "-o", str(plain), "-d", str(message)]
 
         def recipe() -> None:
-            plain.write_bytes(openpgp.decrypt(message.read_bytes(), lambda packets: [key]))
+            plain.write_bytes(openpgp.decrypt(message.read_bytes(), b"", key))
 
         gcrypt, buffer = peers.named("libgcrypt"), np.frombuffer(bytearray(sealed), np.uint8)
         if gcrypt is None:

@@ -75,10 +75,13 @@ def open_database(data: bytes, password: str) -> list[dict[str, str]]:
         raise Refused(
             WRONG_PASSWORD, "the password is wrong, or the database was altered: its hash does not fit"
         )
-    fields = split(plaintext)
+    found = list(split(plaintext))
+    if sum(kind == END for kind, _ in found) != groups + entries:
+        raise Refused(DAMAGED, "the header was altered: it states other numbers of groups and entries")
+    fields = iter(found)
     titles = {group["id"]: group["title"] for group in records(fields, groups, GROUP_FIELDS)}
-    found = list(records(fields, entries, ENTRY_FIELDS))
-    return [entry | {"group": titles.get(entry["group"], "")} for entry in found]
+    listed = records(fields, entries, ENTRY_FIELDS)
+    return [entry | {"group": titles.get(entry["group"], "")} for entry in listed]
 
 
 def split(plaintext: bytes):
@@ -124,12 +127,9 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             result = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
             args.output.write_text(result, "utf-8") if args.output else sys.stdout.write(result)
-    except Refused as reason:
-        print(f"keepass1: {args.file}: {reason}", file=sys.stderr)
-        return reason.code
-    except OSError as error:
-        print(f"keepass1: {error}", file=sys.stderr)
-        return 1
+    except (Refused, OSError, UnicodeError) as reason:
+        print(f"keepass1: {reason}", file=sys.stderr)
+        return getattr(reason, "code", 1)
     return 0
 
 

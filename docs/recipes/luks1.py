@@ -43,9 +43,7 @@ class Header:
 
     def __init__(self, data: bytes) -> None:
         if data[:8] != b"LUKS\xba\xbe\0\1":
-            raise Refused(
-                WRONG_FORMAT, "this is not a LUKS1 volume: it does not begin with LUKS and version 1"
-            )
+            raise Refused(WRONG_FORMAT, "this is not a LUKS1 volume: no LUKS and version 1 at its beginning")
         if len(data) < HEADER_BYTES:
             raise Refused(DAMAGED, "the volume is cut off in its header")
         cipher, mode, hash_name = (data[at : at + 32].rstrip(b"\0").decode("latin-1") for at in (8, 40, 72))
@@ -63,9 +61,7 @@ class Header:
         if max(self.digest_iterations, *(slot[1] for slot in self.slots)) > MOST_ITERATIONS:
             raise Refused(DAMAGED, "the header states more iterations than anybody waits for")
         if self.key_bytes not in ((32, 48, 64) if self.chaining == "xts" else (16, 24, 32)):
-            raise Refused(
-                DAMAGED, f"the header states a key of {self.key_bytes} bytes, which Twofish has not"
-            )
+            raise Refused(DAMAGED, f"the header states a key of {self.key_bytes} bytes, which is impossible")
 
     def is_master_key(self, key: bytes) -> bool:
         derived = hashlib.pbkdf2_hmac(self.hash, key, self.digest_salt, self.digest_iterations, 20)
@@ -93,11 +89,8 @@ def merge(header: Header, material: bytes, stripes: int) -> bytes:
     for i in range(stripes):
         state = tk.xor(state, material[i * n : (i + 1) * n])
         if i < stripes - 1:
-            parts = (state[at : at + digest_bytes] for at in range(0, n, digest_bytes))
-            hashed = (
-                hashlib.new(header.hash, j.to_bytes(4) + p).digest()[: len(p)] for j, p in enumerate(parts)
-            )
-            state = b"".join(hashed)
+            parts = enumerate(state[at : at + digest_bytes] for at in range(0, n, digest_bytes))
+            state = b"".join(hashlib.new(header.hash, j.to_bytes(4) + p).digest()[: len(p)] for j, p in parts)
     return state
 
 
@@ -161,12 +154,9 @@ def main(arguments: list[str] | None = None) -> int:
                 print(
                     f"{args.file}: opens; twofish-{header.chaining}-{header.iv_rule}, {8 * len(key)}-bit key"
                 )
-    except Refused as reason:
-        print(f"luks1: {args.file}: {reason}", file=sys.stderr)
-        return reason.code
-    except OSError as error:
-        print(f"luks1: {error}", file=sys.stderr)
-        return 1
+    except (Refused, OSError, UnicodeError) as reason:
+        print(f"luks1: {reason}", file=sys.stderr)
+        return getattr(reason, "code", 1)
     return 0
 
 

@@ -141,17 +141,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         data = args.file.read_bytes()
         read_header(data)
-        if args.password_file:
-            password = args.password_file.read_text("utf-8").split("\n")[0]
-        else:
-            password = getpass.getpass("password: ")
-        args.output.write_bytes(decrypt(data, password))
-    except Refused as reason:
-        print(f"mcrypt: {args.file}: {reason}", file=sys.stderr)
-        return reason.code
-    except OSError as error:
-        print(f"mcrypt: {error}", file=sys.stderr)
-        return 1
+        text = args.password_file.read_text("utf-8") if args.password_file else getpass.getpass()
+        args.output.write_bytes(decrypt(data, text.split("\n")[0]))
+    except (Refused, OSError, UnicodeError) as reason:
+        print(f"mcrypt: {reason}", file=sys.stderr)
+        return getattr(reason, "code", 1)
     return 0
 
 

@@ -29,6 +29,8 @@ import twofishkit as tk
 WRONG_PASSWORD, WRONG_FORMAT, DAMAGED = 3, 4, 5
 TWOFISH, ZERO_IV = 10, bytes(16)
 HASHES = {1: "md5", 2: "sha1", 3: "ripemd160", 8: "sha256", 9: "sha384", 10: "sha512", 11: "sha224"}
+ARMOUR = rb"-----BEGIN PGP MESSAGE-----.*?\r?\n\r?\n(.*?)\r?\n(=....\r?\n)?-----END"
+SPECIFIERS = {0: 2, 1: 10, 3: 11}
 INFLATE = {0: bytes, 1: lambda d: zlib.decompress(d, -15), 2: zlib.decompress, 3: bz2.decompress}
 
 
@@ -40,60 +42,57 @@ class Refused(Exception):
         self.code = code
 
 
+def body_length(head: int, data: bytes) -> tuple[int, int, bool]:
+    """From what follows the first byte of a packet: length of the body, bytes that state it, more parts?"""
+    if not head & 0x40:  # old format: two bits give the size of the length; 3 is the rest of the file
+        size = (1, 2, 4, 0)[head & 3]
+        return int.from_bytes(data[:size]) if size else len(data), size, False
+    first = int.from_bytes(data[:1])
+    if first < 192:
+        return first, 1, False
+    if first < 224:
+        return (first - 192 << 8) + int.from_bytes(data[1:2]) + 192, 2, False
+    return (1 << (first & 31), 1, True) if first < 255 else (int.from_bytes(data[1:5]), 5, False)
+
+
 def packets(data: bytes):
     """Each packet as (tag, body), its parts joined if it came in parts."""
-    at = 0
-    while at < len(data):
-        head, at, body, more = data[at], at + 1, [], True
+    data = memoryview(data)
+    while data:
+        head, data, body, more = data[0], data[1:], [], True
         if not head & 0x80:
             raise Refused(WRONG_FORMAT, "this is not an OpenPGP message")
         while more:
-            first = int.from_bytes(data[at : at + 1])
-            more = bool(head & 0x40) and 224 <= first < 255
-            if not head & 0x40:  # old format: two bits give the size of the length, 3 the rest of the file
-                size = 1 << (head & 3)
-                n = int.from_bytes(data[at : at + size]) if size < 8 else len(data) - at
-                at += size if size < 8 else 0
-            elif more:
-                n, at = 1 << (first & 31), at + 1
-            elif first < 192:
-                n, at = first, at + 1
-            elif first < 224:
-                n, at = (first - 192 << 8) + int.from_bytes(data[at + 1 : at + 2]) + 192, at + 2
-            else:
-                n, at = int.from_bytes(data[at + 1 : at + 5]), at + 5
-            if at + n > len(data):
+            n, size, more = body_length(head, data)
+            if size + n > len(data):
                 raise Refused(DAMAGED, "the file is cut off")
-            body.append(memoryview(data)[at : at + n])
-            at += n
+            body.append(data[size : size + n])
+            data = data[size + n :]
         yield (head & 63 if head & 0x40 else head >> 2 & 15), b"".join(body)
 
 
 def stretch(password: bytes, specifier: bytes, n: int = 32) -> bytes:
     """The key of n bytes that a string-to-key specifier makes of a password."""
-    if specifier[0] not in (0, 1, 3) or specifier[1] not in HASHES:
+    kind, name = specifier[0], HASHES.get(specifier[1])
+    if len(specifier) != SPECIFIERS.get(kind) or name not in hashlib.algorithms_available:
         raise Refused(WRONG_FORMAT, "the password is stretched in a way that is not supported here")
-    text = specifier[2:10] * (specifier[0] > 0) + password
+    text = specifier[2:10] * (kind > 0) + password
     count = len(text)
-    if specifier[0] == 3:
+    if kind == 3:  # up to 65 MB
         count = max(count, 16 + (specifier[10] & 15) << (specifier[10] >> 4) + 6)
-    text, key = text * (65536 // max(len(text), 1) + 1), b""
-    for zeros in range(n):
-        digest = hashlib.new(HASHES[specifier[1]], bytes(zeros))
-        for _ in range(count // len(text)):
-            digest.update(text)
-        digest.update(text[: count % len(text)])
-        key += digest.digest()
-        if len(key) >= n:
-            break
+    hashed = (text * -(-count // max(len(text), 1)))[:count]
+    digests = (hashlib.new(name, bytes(zeros) + hashed).digest() for zeros in range(n))
+    key = b""
+    while len(key) < n:
+        key += next(digests)
     return key[:n]
 
 
 def session_keys(message: list, password: bytes):
     """The keys that a password gives, one for each packet that takes passwords."""
     for tag, body in message:
-        if tag == 3 and body[:1] == b"\4":
-            size = {0: 2, 1: 10, 3: 11}.get(body[2], 2)
+        if tag == 3 and body[:1] == b"\4" and len(body) >= 4:
+            size = SPECIFIERS.get(body[2], 2)
             key = stretch(password, body[2 : 2 + size])
             cipher, sealed = body[1], body[2 + size :]
             if sealed and cipher == TWOFISH:
@@ -112,41 +111,36 @@ def decrypt_data(tag: int, body: bytes, key: bytes) -> bytes | None:
         return None
     digest = hashlib.sha1(memoryview(plaintext)[:-20]).digest()
     if plaintext[-22:-20] != b"\xd3\x14" or not hmac.compare_digest(digest, plaintext[-20:]):
-        raise Refused(
-            DAMAGED, "the message was altered or damaged (or the password is wrong): its MDC does not fit"
-        )
+        raise Refused(DAMAGED, "the message was altered (or the password is wrong): its MDC does not fit")
     return plaintext[18:-22]
 
 
 def literal(data: bytes) -> bytes:
     """The contents of the literal packet, out of compressed packets and past signatures."""
     for tag, body in packets(data):
-        if tag == 11:
+        if tag == 11 and len(body) >= 6:
             return body[body[1] + 6 :]
         if tag == 8:
             try:
                 return literal(INFLATE[body[0]](body[1:]))
-            except (KeyError, OSError, ValueError, zlib.error) as error:
+            except (LookupError, OSError, ValueError, zlib.error) as error:
                 raise Refused(DAMAGED, f"the compressed data is damaged: {error}") from None
     raise Refused(DAMAGED, "there is no message in the decrypted data")
 
 
-def decrypt(data: bytes, keys, allow_unprotected: bool = False) -> bytes:
-    """The message. keys: a function that gives the keys to try, from the packets of the file."""
-    if armour := re.search(
-        rb"-----BEGIN PGP MESSAGE-----.*?\r?\n\r?\n(.*?)\r?\n(=....\r?\n)?-----END", data, re.S
-    ):
-        data = base64.b64decode(armour[1])
+def decrypt(data: bytes, password: bytes, session_key: bytes = b"", allow_unprotected: bool = False) -> bytes:
+    """The message, by its session key if that is given, and else by a password."""
+    if armour := re.search(ARMOUR, data, re.S):
+        data = base64.b64decode(armour[1] + b"==")
     message = list(packets(data))
-    found = [(tag, body) for tag, body in message if tag in (9, 18)]
-    if not found or (found[0][0] == 18 and found[0][1][:1] != b"\1"):
+    tag, body = next((packet for packet in message if packet[0] in (9, 18)), (0, b""))
+    if tag == 0 or (tag == 18 and body[:1] != b"\1"):
         raise Refused(WRONG_FORMAT, "there is no encrypted data of a kind known here in this file")
-    ((tag, body),) = found[:1]
     if tag == 9 and not allow_unprotected:
         raise Refused(WRONG_FORMAT, "the message has no integrity protection; see --allow-unprotected")
     if len(body) < (18 if tag == 9 else 41):
         raise Refused(DAMAGED, "the file is cut off")
-    for key in keys(message):
+    for key in [session_key] if session_key else session_keys(message, password):
         if (plaintext := decrypt_data(tag, body, key)) is not None:
             return literal(plaintext)
     raise Refused(WRONG_PASSWORD, "the password is wrong, or the message is not encrypted with Twofish")
@@ -163,23 +157,14 @@ def main(arguments: list[str] | None = None) -> int:
     if args.session_key and not re.fullmatch("10:[0-9A-Fa-f]{64}", args.session_key):
         parser.error("--session-key is 10: (Twofish) and 64 hexadecimal digits")
     try:
-        data = args.file.read_bytes()
-        if args.session_key:
-            key = bytes.fromhex(args.session_key[3:])
-            result = decrypt(data, lambda message: [key], args.allow_unprotected)
-        else:
-            text = (
-                args.password_file.read_text("utf-8") if args.password_file else getpass.getpass("password: ")
-            )
-            password = text.split("\n")[0].encode()
-            result = decrypt(data, lambda message: session_keys(message, password), args.allow_unprotected)
-        args.output.write_bytes(result)
-    except Refused as reason:
-        print(f"openpgp: {args.file}: {reason}", file=sys.stderr)
-        return reason.code
-    except OSError as error:
-        print(f"openpgp: {error}", file=sys.stderr)
-        return 1
+        data, text, key = args.file.read_bytes(), "", bytes.fromhex((args.session_key or "")[3:])
+        if not key:
+            text = args.password_file.read_text("utf-8") if args.password_file else getpass.getpass()
+        password = text.split("\n")[0].encode()
+        args.output.write_bytes(decrypt(data, password, key, args.allow_unprotected))
+    except (Refused, OSError, UnicodeError) as reason:
+        print(f"openpgp: {reason}", file=sys.stderr)
+        return getattr(reason, "code", 1)
     return 0
 
 

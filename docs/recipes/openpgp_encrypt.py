@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
         contents = args.file.read_bytes()
         text = args.password_file.read_text("utf-8") if args.password_file else getpass.getpass("password: ")
         args.output.write_bytes(encrypt(contents, text.split("\n")[0].encode()))
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         print(f"openpgp_encrypt: {error}", file=sys.stderr)
         return 1
     return 0

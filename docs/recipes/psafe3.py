@@ -110,11 +110,8 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     try:
         data = args.file.read_bytes()
-        if args.password_file:
-            password = args.password_file.read_text("utf-8").split("\n")[0]
-        else:
-            password = getpass.getpass("password: ")
-        header, entries = open_safe(data, password)
+        text = args.password_file.read_text("utf-8") if args.password_file else getpass.getpass()
+        header, entries = open_safe(data, text.split("\n")[0])
         if args.command == "verify":
             version = header.get(0, b"")  # some programs leave it out
             stated = f"{version[1]}.{version[0]:02}" if len(version) >= 2 else "not stated"
@@ -125,12 +122,9 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             text = json.dumps([named(entry) for entry in entries], indent=2, ensure_ascii=False) + "\n"
             args.output.write_text(text, "utf-8") if args.output else sys.stdout.write(text)
-    except Refused as reason:
-        print(f"psafe3: {args.file}: {reason}", file=sys.stderr)
-        return reason.code
-    except OSError as error:
-        print(f"psafe3: {error}", file=sys.stderr)
-        return 1
+    except (Refused, OSError, UnicodeError) as reason:
+        print(f"psafe3: {reason}", file=sys.stderr)
+        return getattr(reason, "code", 1)
     return 0
 
 

@@ -6,10 +6,11 @@
 The order of a cascade: "aes-twofish-serpent" was encrypted with Serpent first and AES last, each in XTS with
 keys of its own over the whole sector; so the first one named is undone first. Its keys are the *last* of the
 key material: of n ciphers, number i of the name has data key n-1-i and tweak key n-1-i of the second half.
-Format: 64 bytes of salt, then 448 encrypted ones: TRUE or VERA, sizes, and from 192 on the volume's keys.
+Format: 64 bytes of salt, then 448 encrypted ones: TRUE or VERA, sizes, and from 192 on the volume's keys. A
+hidden volume has its header at 65536; with TrueCrypt 5 1536 bytes before the end of the file.
 Exit codes: 0 done, 1 file not readable or writable, 2 misuse, 3 wrong password, 4 wrong format, 5 damaged.
 
-Headers of TrueCrypt 4 (LRW) and before (CBC) open, too; their sectors are not decrypted here.
+TrueCrypt 4 and older: see tcrypt_old.py. Not opened: volumes with keyfiles, system partitions, Argon2id.
 Source: VeraCrypt's documentation, Volume Format Specification. Needs: twofishkit, cryptography, pycryptodomex
 (RIPEMD-160 where OpenSSL has none), and for Serpent the library libgcrypt.
 """
@@ -23,22 +24,24 @@ import os
 import struct
 import sys
 import zlib
-from dataclasses import dataclass
+from collections import namedtuple
 from pathlib import Path
 
-import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import twofishkit as tk
 
 WRONG_PASSWORD, WRONG_FORMAT, DAMAGED = 3, 4, 5
-HEADER_BYTES, HIDDEN_AT, SECTOR, PIECE = 512, 65536, 512, 1 << 22
+HEADER_BYTES, HIDDEN_AT, OLD_HIDDEN_FROM_END, SECTOR, PIECE = 512, 65536, 1536, 512, 1 << 22
 CASCADES = ("twofish", "aes-twofish", "twofish-serpent", "aes-twofish-serpent", "serpent-twofish-aes")
-#: Magic, hash, iterations: what volumes use, the quick ones first.
+#: Magic, hash, iterations: what volumes use, the quick ones first. A PIM stands for 15000 + 1000 PIM.
 KDFS = (
     (b"TRUE", "ripemd160", 2000), (b"TRUE", "sha512", 1000), (b"TRUE", "whirlpool", 1000),
-    (b"VERA", "sha512", 500_000), (b"VERA", "sha256", 500_000), (b"VERA", "ripemd160", 655_331),
+    (b"VERA", "sha512", 500_000), (b"VERA", "sha256", 500_000), (b"VERA", "blake2s", 500_000),
+    (b"VERA", "whirlpool", 500_000), (b"VERA", "ripemd160", 655_331),
 )  # fmt: skip
+LIBGCRYPT = ctypes.util.find_library("gcrypt")
+Volume = namedtuple("Volume", "cascade kdf version keys hidden_bytes size data_at data_bytes")
 
 
 class Refused(Exception):
@@ -50,6 +53,7 @@ class Refused(Exception):
 
 
 def derive(hash_name: str, password: bytes, salt: bytes, iterations: int) -> bytes:
+    """The keys of a header; none if there is no such hash here."""
     try:
         return hashlib.pbkdf2_hmac(hash_name, password, salt, iterations, 192)
     except ValueError:  # OpenSSL has it no more
@@ -61,114 +65,88 @@ def derive(hash_name: str, password: bytes, salt: bytes, iterations: int) -> byt
     return PBKDF2(password, salt, 192, iterations, hmac_hash_module=RIPEMD160)
 
 
-def serpent_xts(key: bytes, data: bytes, unit: int) -> bytes:
-    """Undo Serpent-256 in XTS for one data unit, by libgcrypt."""
-    name = ctypes.util.find_library("gcrypt")
-    if not name:
-        raise Refused(
-            WRONG_FORMAT, "cascades with Serpent need the library libgcrypt, which is not installed"
-        )
-    gcrypt, handle, out = ctypes.CDLL(name), ctypes.c_void_p(), ctypes.create_string_buffer(len(data))
+def undo_serpent(key: bytes, data: bytes, unit: int, unit_bytes: int) -> bytes:
+    """Serpent-256 in XTS undone, by libgcrypt, unit by unit in place."""
+    gcrypt, handle = ctypes.CDLL(LIBGCRYPT), ctypes.c_void_p()
+    buffer, n = ctypes.create_string_buffer(data, len(data)), ctypes.c_size_t(unit_bytes)
     gcrypt.gcry_check_version(None)
-    gcrypt.gcry_cipher_open(ctypes.byref(handle), 306, 13, 0)  # SERPENT256, XTS
-    try:
-        failed = gcrypt.gcry_cipher_setkey(handle, key, ctypes.c_size_t(len(key)))
-        failed = failed or gcrypt.gcry_cipher_setiv(handle, unit.to_bytes(16, "little"), ctypes.c_size_t(16))
-        n = ctypes.c_size_t(len(data))
-        if failed or gcrypt.gcry_cipher_decrypt(handle, out, n, data, n):
-            raise Refused(WRONG_FORMAT, "libgcrypt cannot decrypt Serpent in XTS")
-    finally:
-        gcrypt.gcry_cipher_close(handle)
-    return out.raw
+    failed = gcrypt.gcry_cipher_open(ctypes.byref(handle), 306, 13, 0)  # SERPENT256, XTS
+    failed = failed or gcrypt.gcry_cipher_setkey(handle, key, ctypes.c_size_t(len(key)))
+    for i in range(len(data) // unit_bytes):
+        tweak, place = (unit + i).to_bytes(16, "little"), ctypes.byref(buffer, i * unit_bytes)
+        failed = failed or gcrypt.gcry_cipher_setiv(handle, tweak, ctypes.c_size_t(16))
+        failed = failed or gcrypt.gcry_cipher_decrypt(handle, place, n, None, ctypes.c_size_t(0))
+    gcrypt.gcry_cipher_close(handle)
+    if failed:
+        raise Refused(WRONG_FORMAT, "libgcrypt cannot decrypt Serpent in XTS")
+    return buffer.raw
 
 
-def undo(cipher: str, key: bytes, data: bytes, unit: int, unit_bytes: int) -> bytes:
-    """Undo one cipher of a cascade over consecutive data units of unit_bytes each."""
-    if cipher == "twofish":
-        return tk.XTS(key).decrypt(data, unit, sector_size=unit_bytes)
-    pieces = []
-    for i, at in enumerate(range(0, len(data), unit_bytes)):
-        piece = data[at : at + unit_bytes]
-        if cipher == "serpent":
-            pieces.append(serpent_xts(key, piece, unit + i))
+def undo_aes(key: bytes, data: bytes, unit: int, unit_bytes: int) -> bytes:
+    """AES-256 in XTS undone, unit by unit."""
+    tweaks = ((unit + i).to_bytes(16, "little") for i in range(len(data) // unit_bytes))
+    ciphers = (Cipher(algorithms.AES(key), modes.XTS(tweak)).decryptor() for tweak in tweaks)
+    return b"".join(c.update(data[i * unit_bytes :][:unit_bytes]) for i, c in enumerate(ciphers))
+
+
+def decrypt(cascade: str, keys: bytes, data: bytes, unit: int, unit_bytes: int = SECTOR) -> bytes:
+    """Decrypt whole data units; the first is number unit (that of a sector counts from the file's start)."""
+    names = cascade.split("-")
+    for i, name in enumerate(names):
+        slot = 32 * (len(names) - 1 - i)
+        key = keys[slot : slot + 32] + keys[32 * len(names) + slot :][:32]
+        if name == "twofish":
+            data = tk.XTS(key).decrypt(data, unit, sector_size=unit_bytes)
         else:
-            mode = modes.XTS((unit + i).to_bytes(16, "little"))
-            pieces.append(Cipher(algorithms.AES(key), mode).decryptor().update(piece))
-    return b"".join(pieces)
+            data = (undo_aes if name == "aes" else undo_serpent)(key, data, unit, unit_bytes)
+    return data
 
 
-@dataclass(frozen=True)
-class Volume:
-    """An opened volume: what it is, its keys, and where its data is."""
-
-    cascade: str
-    kdf: str
-    keys: bytes
-    version: int
-    size: int
-    data_at: int
-    data_bytes: int
-
-    def decrypt(self, data: bytes, unit: int, unit_bytes: int = SECTOR) -> bytes:
-        """Decrypt whole units; the first is number unit, counted from the start of the file."""
-        if "(" in self.cascade:
-            raise Refused(WRONG_FORMAT, f"sectors of {self.cascade} are not decrypted here")
-        names = self.cascade.split("-")
-        for i, name in enumerate(names):
-            slot = 32 * (len(names) - 1 - i)
-            key = self.keys[slot : slot + 32] + self.keys[32 * len(names) + slot :][:32]
-            data = undo(name, key, data, unit, unit_bytes)
-        return data
-
-
-def old_modes(dk: bytes, body: bytes):
-    """What a header is under CBC and LRW, the modes before XTS."""
-    whitened = (np.frombuffer(body, np.uint8).reshape(-1, 8) ^ np.frombuffer(dk[8:16], np.uint8)).tobytes()
-    yield "twofish (CBC)", tk.CBC(dk[32:64], dk[:16]).decrypt(whitened)
-    masks, tweak = [], int.from_bytes(dk[:16])
-    for index in range(1, 29):  # T = tweak . index in GF(2^128)
-        product = 0
-        for bit in reversed(range(5)):
-            product = (
-                (product << 1) ^ (product >> 127) * ((1 << 128) | 0x87) ^ (tweak if index >> bit & 1 else 0)
-            )
-        masks.append(product.to_bytes(16))
-    mask = b"".join(masks)
-    yield "twofish (LRW)", tk.xor(tk.ECB(dk[32:64]).decrypt(tk.xor(body, mask)), mask)
-
-
-def open_header(header: bytes, password: bytes) -> Volume:
+def open_header(header: bytes, password: bytes, kdfs=KDFS) -> Volume | None:
     """Try all hashes and cascades until a header makes sense; its checksums are then verified."""
-    if len(header) < HEADER_BYTES:
-        raise Refused(DAMAGED, "the file is cut off: a volume header has 512 bytes")
-    salt, body = header[:64], header[64:512]
-    for magic, hash_name, iterations in KDFS:
-        dk = derive(hash_name, password, salt, iterations)
-        tries = [(name, Volume(name, "", dk, 0, 0, 0, 0).decrypt(body, 0, 448)) for name in CASCADES if dk]
-        tries += old_modes(dk, body) if magic == b"TRUE" and dk else []
-        for name, plain in tries:
+    for magic, hash_name, iterations in kdfs:
+        keys = derive(hash_name, password, header[:64], iterations)
+        for cascade in (name for name in CASCADES if keys and (LIBGCRYPT or "serpent" not in name)):
+            plain = decrypt(cascade, keys, header[64:], 0, 448)
             if plain[:4] != magic:
                 continue
             version, keys_crc = struct.unpack_from(">H2xI", plain, 4)
-            if zlib.crc32(plain[192:448]) != keys_crc:
-                raise Refused(DAMAGED, "the header is damaged: the checksum of its keys does not fit")
-            if version >= 4 and zlib.crc32(plain[:188]) != struct.unpack_from(">I", plain, 188)[0]:
-                raise Refused(DAMAGED, "the header is damaged: its own checksum does not fit")
-            size, start, length = struct.unpack_from(">QQQ", plain, 36)
-            if version < 4 and not start:  # before backup headers, data began right after the header
-                start, length = HEADER_BYTES, size
-            return Volume(name, hash_name, plain[192:448], version, size, start, length)
-    raise Refused(WRONG_PASSWORD, "the password is wrong, or this is no volume with Twofish known here")
+            checksums = zlib.crc32(plain[:188]) == int.from_bytes(plain[188:192]) or version < 4
+            if zlib.crc32(plain[192:]) != keys_crc or not checksums:
+                raise Refused(DAMAGED, "the header is damaged: a checksum does not fit")
+            return Volume(cascade, hash_name, version, plain[192:], *struct.unpack_from(">QQQQ", plain, 28))
+    return None
 
 
-def write_contents(volume: Volume, file, end: int, output: Path) -> None:
+def open_volume(file, password: bytes, hidden: bool, pim: int) -> tuple[Volume, int, int]:
+    """A volume, and where in the file its data begins and ends."""
+    size = file.seek(0, os.SEEK_END)
+    kdfs = [(m, name, 15_000 + 1000 * pim) for m, name, _ in KDFS if m == b"VERA"] if pim else KDFS
+    places = [(HIDDEN_AT, kdfs), (size - OLD_HIDDEN_FROM_END, KDFS[:3])] if hidden else [(0, kdfs)]
+    if size < places[-1][0] + HEADER_BYTES or places[-1][0] < 0:
+        raise Refused(DAMAGED, "the file is cut off: a volume header has 512 bytes")
+    for at, kdfs in places:
+        file.seek(at)
+        header = file.read(HEADER_BYTES)
+        if len(header) == HEADER_BYTES and (volume := open_header(header, password, kdfs)):
+            start, length = volume.data_at, volume.data_bytes
+            if volume.version < 4:  # before backup headers, data began right after the header
+                start, length = start or HEADER_BYTES, length or volume.size
+                if hidden:
+                    start, length = at - volume.hidden_bytes, volume.hidden_bytes
+            return volume, start, start + length
+    lacking = "" if LIBGCRYPT else " (Serpent needs libgcrypt, which is not installed)"
+    raise Refused(WRONG_PASSWORD, f"the password is wrong, or this is no volume known here{lacking}")
+
+
+def write_contents(cascade: str, keys: bytes, file, start: int, end: int, output: Path) -> None:
     """Decrypt all sectors; the file takes its name when it is whole."""
-    file.seek(volume.data_at)
+    file.seek(start)
     partial = output.with_name(output.name + ".partial")
     try:
         with open(partial, "wb") as target:
-            for at in range(volume.data_at, end, PIECE):
-                target.write(volume.decrypt(file.read(min(PIECE, end - at)), at // SECTOR))
+            for at in range(start, end, PIECE):
+                target.write(decrypt(cascade, keys, file.read(min(PIECE, end - at)), at // SECTOR))
         partial.replace(output)
     finally:
         partial.unlink(missing_ok=True)
@@ -179,35 +157,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("command", choices=["info", "decrypt"])
     parser.add_argument("file", type=Path)
     parser.add_argument("--password-file", type=Path, help="its first line; asked for without")
-    parser.add_argument("--hidden", action="store_true", help="the hidden volume, whose header is at 65536")
+    parser.add_argument("--pim", type=int, default=0, help="the volume's PIM (VeraCrypt), if it has one")
+    parser.add_argument("--hidden", action="store_true", help="the hidden volume in the file")
     parser.add_argument("--output", type=Path, help="decrypt: where to write the contents")
     args = parser.parse_args(arguments)
     if args.command == "decrypt" and not args.output:
         parser.error("decrypt needs --output")
     try:
         with open(args.file, "rb") as file:
-            file.seek(HIDDEN_AT if args.hidden else 0)
-            header = file.read(HEADER_BYTES)
-            text = (
-                args.password_file.read_text("utf-8") if args.password_file else getpass.getpass("password: ")
-            )
-            volume = open_header(header, text.split("\n")[0].encode())
-            if args.command == "info":
-                print(f"{args.file}: {volume.cascade}, {volume.kdf}, header version {volume.version},"
-                      f" {volume.data_bytes} bytes of data from {volume.data_at}")  # fmt: skip
-                return 0
-            if args.hidden and volume.version < 4:
-                raise Refused(WRONG_FORMAT, "hidden volumes of TrueCrypt 5 are not decrypted here")
-            end = volume.data_at + volume.data_bytes
-            if volume.data_bytes % SECTOR or file.seek(0, os.SEEK_END) < end:
+            text = args.password_file.read_text("utf-8") if args.password_file else getpass.getpass()
+            volume, start, end = open_volume(file, text.split("\n")[0].encode(), args.hidden, args.pim)
+            if start % SECTOR or end % SECTOR or not 0 < start < end <= file.seek(0, os.SEEK_END):
                 raise Refused(DAMAGED, f"the file is cut off: the header states data up to byte {end}")
-            write_contents(volume, file, end, args.output)
-    except Refused as reason:
-        print(f"tcrypt: {args.file}: {reason}", file=sys.stderr)
-        return reason.code
-    except OSError as error:
-        print(f"tcrypt: {error}", file=sys.stderr)
-        return 1
+            if args.command == "decrypt":
+                write_contents(volume.cascade, volume.keys, file, start, end, args.output)
+            else:
+                print(f"{args.file}: {volume.cascade}, {volume.kdf}, {end - start} bytes from {start}")
+    except (Refused, OSError, UnicodeError) as reason:
+        print(f"tcrypt: {reason}", file=sys.stderr)
+        return getattr(reason, "code", 1)
     return 0
 
 

@@ -27,7 +27,7 @@ import twofishkit as tk
 
 WRONG_PASSWORD, WRONG_FORMAT, DAMAGED = 3, 4, 5
 KINDS = {1: "certificate", 2: "key", 3: "secret", 4: "sealed key"}
-MOST_ITERATIONS = 1 << 24
+MOST_ITERATIONS = 1 << 21
 KEY_KINDS = ("private key", "public key", "secret key")
 
 
@@ -85,13 +85,11 @@ def repeat(part: bytes) -> bytes:
 
 def open_store(data: bytes, password: str) -> list[dict]:
     """Decrypt and verify a keystore; its entries."""
-    outer = Reader(data, "the keystore is cut off")
-    if len(data) < 4 or outer.number() not in (1, 2):
-        raise Refused(WRONG_FORMAT, "this is not a UBER keystore: it does not begin with version 1 or 2")
-    if not 0 < int.from_bytes(data[4:8], "big") <= 1024:
-        raise Refused(WRONG_FORMAT, "this is not a UBER keystore: the length of its salt is out of range")
+    if data[:4] not in (b"\0\0\0\1", b"\0\0\0\2") or not 0 < int.from_bytes(data[4:8], "big") <= 1024:
+        raise Refused(WRONG_FORMAT, "this is not a UBER keystore: it begins with no version and salt")
+    outer = Reader(data[4:], "the keystore is cut off")
     salt, iterations = outer.array(), outer.number()
-    sealed = data[outer.at :]
+    sealed = outer.data[outer.at :]
     if iterations > MOST_ITERATIONS:
         raise Refused(DAMAGED, f"the keystore states {iterations} iterations, more than anybody waits for")
     if not sealed or len(sealed) % 16:
@@ -102,9 +100,7 @@ def open_store(data: bytes, password: str) -> list[dict]:
     except tk.InvalidPadding:
         plaintext = b""
     if not hmac.compare_digest(hashlib.sha1(plaintext[:-20]).digest(), plaintext[-20:]):
-        raise Refused(
-            WRONG_PASSWORD, "the password is wrong, or the keystore was altered: its hash does not fit"
-        )
+        raise Refused(WRONG_PASSWORD, "the password is wrong, or the keystore altered: its hash does not fit")
     return list(entries(Reader(plaintext[:-20], "an entry of the keystore is cut off")))
 
 
@@ -174,12 +170,9 @@ def main(arguments: list[str] | None = None) -> int:
         if entry["kind"] == 4:
             entry = unseal(entry["data"], first_line(args.entry_password_file, "password of the entry: "))
         args.output.write_bytes(entry["data"])
-    except Refused as reason:
-        print(f"uber: {args.file}: {reason}", file=sys.stderr)
-        return reason.code
-    except OSError as error:
-        print(f"uber: {error}", file=sys.stderr)
-        return 1
+    except (Refused, OSError, UnicodeError) as reason:
+        print(f"uber: {reason}", file=sys.stderr)
+        return getattr(reason, "code", 1)
     return 0
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.vectors_io import VECTORS, document
 
 RECIPES = Path(__file__).resolve().parents[2] / "docs" / "recipes"
-NAMES = ("keepass", "keepass1", "luks1", "mcrypt", "openpgp", "psafe3", "tcrypt", "uber")
+NAMES = ("keepass", "keepass1", "luks1", "mcrypt", "openpgp", "psafe3", "tcrypt", "tcrypt_old", "uber")
 FILES = {entry["id"]: entry for entry in document("real_files.json")["files"]}
 
 

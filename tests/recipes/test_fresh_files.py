@@ -132,7 +132,15 @@ def test_mcrypt_files(mode, run: Run):
 
 @pytest.mark.parametrize(
     ("mode", "cipher"),
-    [("cbc", tk.CBC), ("ncfb", tk.CFB), ("nofb", tk.OFB), ("ctr", tk.CTR), ("cfb", tk.CFB8)],
+    [
+        ("ecb", lambda key, _: tk.ECB(key)),
+        ("cbc", tk.CBC),
+        ("ncfb", tk.CFB),
+        ("nofb", tk.OFB),
+        ("ctr", tk.CTR),
+        ("cfb", tk.CFB8),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 @pytest.mark.parametrize("bits", [128, 192, 256])
 def test_mcrypt_reads_what_we_encrypt(mode, cipher, bits):
@@ -142,9 +150,9 @@ def test_mcrypt_reads_what_we_encrypt(mode, cipher, bits):
     header = b"\0m\3\x40twofish\0" + len(key).to_bytes(2, "little") + mode.encode() + b"\0hex\0"
     header += b"\x15" + bytes(20) + b"sha1\0"
     plaintext = data + hashlib.sha1(data).digest()
-    if mode == "cbc":
+    if mode in ("cbc", "ecb"):
         plaintext += bytes(15 - len(plaintext) % 16) + bytes([len(plaintext) % 16])
-    sealed = header + iv + cipher(key, iv).encrypt(plaintext)
+    sealed = header + (b"" if mode == "ecb" else iv) + cipher(key, iv).encrypt(plaintext)
     done = run_program(program("mcrypt"), "-d", "-q", "-o", "hex", "-k", key.hex(), input=sealed)
     assert done.returncode == 0, done.stderr
     assert done.stdout == data
@@ -277,8 +285,7 @@ def test_volumes_that_qemu_img_creates(mode, bits, run: Run):
 
 
 @pytest.mark.parametrize("mode", LUKS_MODES)
-def test_cryptsetup(mode, run: Run):
-    """It reads the header that we wrote; where the kernel has what it needs, the recipe opens its volumes."""
+def test_cryptsetup_reads_our_headers(mode, run: Run):
     executable = program("cryptsetup")
     volume = run.file(format_luks1(mode, LUKS_MODES[mode][0], b"pass phrase", 16), "volume")
     dump = run_program(executable, "luksDump", str(volume))
@@ -287,14 +294,24 @@ def test_cryptsetup(mode, run: Run):
     assert f"{mode}" in text
     assert f"MK bits:       \t{8 * LUKS_MODES[mode][0]}" in text
     assert "Key Slot 0: ENABLED" in text
+
+
+@pytest.mark.parametrize("mode", LUKS_MODES)
+def test_volumes_that_cryptsetup_formats(mode, run: Run):
+    """Where the kernel encrypts for it: cryptsetup has no Twofish of its own, whatever its library."""
+    executable = program("cryptsetup")
     secret, made = run.file(b"pass phrase", "secret"), run.file(bytes(4 << 20), "made")
     options = ["--type", "luks1", "-q", "-c", f"twofish-{mode}", "-s", str(8 * LUKS_MODES[mode][0])]
     pbkdf = ["--pbkdf-force-iterations", "1000"]
     done = run_program(executable, "luksFormat", *options, *pbkdf, str(made), str(secret))
-    if done.returncode:
-        assert b"device-mapper" in done.stderr or b"kernel" in done.stderr, done.stderr
-        return  # no Twofish in this kernel, or no kernel interface: the header was the test
-    assert run("luks1", "check", made, password="pass phrase")[0] == 0
+    if done.returncode and (b"device-mapper" in done.stderr or b"kernel" in done.stderr):
+        pytest.skip(
+            "cryptsetup luksFormat encrypts Twofish key material by the kernel (AF_ALG or device mapper),"
+            f" and this one offers neither: {done.stderr.decode().splitlines()[-1].strip()}"
+        )
+    assert done.returncode == 0, done.stderr
+    code, out, _ = run("luks1", "check", made, password="pass phrase")
+    assert (code, f"twofish-{mode}" in out) == (0, True)
 
 
 def test_databases_that_pykeepass_makes_with_its_own_twofish(run: Run):

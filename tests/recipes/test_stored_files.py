@@ -196,26 +196,25 @@ def volume_of(entry: dict, data: bytes) -> bytes:
     return bytes(volume)
 
 
-@stored("tcrypt")
+XTS, OLD = ([e for e in of_kind("tcrypt") if ("-xts-" in e["id"]) is xts] for xts in (True, False))
+
+
+@pytest.mark.parametrize("entry", XTS, ids=by_id)
 def test_tcrypt(entry, real, run: Run):
     data = real(entry)
     tcrypt = load("tcrypt")
     volume = tcrypt.open_header(data[:512], entry["password"].encode())
-    cascade = "-".join(entry["cascade"]) if "cascade" in entry else volume.cascade
-    assert volume.cascade == cascade
-    assert volume.version == entry.get("header_version", 2)
+    assert volume.cascade == "-".join(entry["cascade"])
+    assert volume.version == entry["header_version"]
     for region in entry["regions"][1:]:
         ((start, length),) = region["pieces"]
-        plaintext = volume.decrypt(data[start : start + length], region["data_unit"])
+        sector = data[start : start + length]
+        plaintext = tcrypt.decrypt(volume.cascade, volume.keys, sector, region["data_unit"])
         assert sha256(plaintext) == region.get("final_plaintext_sha256", region["plaintext_sha256"])
         if not entry.get("hidden") or volume.version >= 4:
             assert region["data_unit"] == region["original_offset"] // 512
             assert volume.data_at <= region["original_offset"] < volume.data_at + volume.data_bytes
-    if len(entry["regions"]) > 1:
-        assert len(entry["regions"]) == 4
-    else:
-        with pytest.raises(tcrypt.Refused, match="not decrypted here"):
-            volume.decrypt(bytes(512), 0)
+    assert len(entry["regions"]) == 4
 
 
 WHOLE = [e for e in of_kind("tcrypt") if e["id"].startswith("tcrypt-tc_") and e.get("header_version", 0) >= 4]
