@@ -27,7 +27,8 @@ import numpy as np
 import twofishkit as tk
 
 WRONG_PASSWORD, WRONG_FORMAT, DAMAGED = 3, 4, 5
-SECTOR, HEADER_BYTES, SLOT_ACTIVE, PIECE, MOST_ITERATIONS = 512, 592, 0x00AC71F3, 1 << 24, 1 << 28
+SECTOR, HEADER_BYTES, SLOT_ACTIVE, PIECE = 512, 592, 0x00AC71F3, 1 << 24
+MOST_ITERATIONS, MOST_STRIPES = 1 << 28, 1 << 16
 
 
 class Refused(Exception):
@@ -49,7 +50,8 @@ class Header:
         cipher, mode, hash_name = (data[at : at + 32].rstrip(b"\0").decode("latin-1") for at in (8, 40, 72))
         self.payload_sector, self.key_bytes = struct.unpack_from(">II", data, 104)
         self.digest, self.digest_salt, self.digest_iterations = struct.unpack_from(">20s32sI", data, 112)
-        self.slots = [struct.unpack_from(">II32sII", data, 208 + 48 * i) for i in range(8)]
+        slots = [struct.unpack_from(">II32sII", data, 208 + 48 * i) for i in range(8)]
+        self.slots = [slot[1:] for slot in slots if slot[0] == SLOT_ACTIVE]
         self.chaining, _, self.iv_rule = mode.partition("-")
         self.hash = hash_name.lower()
         iv_hash = self.iv_rule.removeprefix("essiv:") if self.iv_rule.startswith("essiv:") else "sha1"
@@ -58,8 +60,12 @@ class Header:
             raise Refused(WRONG_FORMAT, f"the volume is encrypted with {cipher}-{mode}, not supported here")
         if not {self.hash, iv_hash} <= hashlib.algorithms_available:
             raise Refused(WRONG_FORMAT, f"this Python has no hash {self.hash} or {iv_hash}")
-        if max(self.digest_iterations, *(slot[1] for slot in self.slots)) > MOST_ITERATIONS:
-            raise Refused(DAMAGED, "the header states more iterations than anybody waits for")
+        if not all(
+            0 < n <= MOST_ITERATIONS for n in (self.digest_iterations, *(slot[0] for slot in self.slots))
+        ):
+            raise Refused(DAMAGED, "the header states no iterations, or more than anybody waits for")
+        if not all(0 < slot[3] <= MOST_STRIPES for slot in self.slots):
+            raise Refused(DAMAGED, "the header states an impossible number of stripes")
         if self.key_bytes not in ((32, 48, 64) if self.chaining == "xts" else (16, 24, 32)):
             raise Refused(DAMAGED, f"the header states a key of {self.key_bytes} bytes, which is impossible")
 
@@ -96,9 +102,7 @@ def merge(header: Header, material: bytes, stripes: int) -> bytes:
 
 def find_master_key(header: Header, file, passphrase: bytes) -> bytes:
     """The master key, from the first slot that the passphrase opens."""
-    for active, iterations, salt, sector, stripes in header.slots:
-        if active != SLOT_ACTIVE:
-            continue
+    for iterations, salt, sector, stripes in header.slots:
         size = -(-stripes * header.key_bytes // SECTOR) * SECTOR
         file.seek(sector * SECTOR)
         material = file.read(size)
@@ -114,6 +118,8 @@ def find_master_key(header: Header, file, passphrase: bytes) -> bytes:
 def decrypt_payload(header: Header, key: bytes, file, output: Path) -> None:
     """Write the payload; a new file takes the name of output when it is whole."""
     start = header.payload_sector * SECTOR
+    if not start:
+        raise Refused(WRONG_FORMAT, "the file is a detached header, without the payload")
     size = file.seek(0, os.SEEK_END) - start
     if size <= 0 or size % SECTOR:
         raise Refused(DAMAGED, "the volume is cut off: its payload is not whole sectors")

@@ -284,6 +284,34 @@ def test_volumes_that_qemu_img_creates(mode, bits, run: Run):
     assert run.output.read_bytes() == contents
 
 
+@pytest.mark.parametrize(
+    ("at", "value", "word"),
+    [
+        (164, 0, "iterations"),
+        (164, 1 << 31, "iterations"),
+        (212, 0, "iterations"),
+        (252, 0, "stripes"),
+        (252, 0xFFFFFFFF, "stripes"),
+        (248, 0xFFFFFFFF, "cut off"),
+        (108, 33, "impossible"),
+        (104, 0xFFFFFFFF, "cut off"),
+    ],
+)
+def test_luks1_headers_that_state_nonsense(at, value, word, run: Run):
+    """Numbers that would take all the memory or time there is are damage."""
+    volume = bytearray(format_luks1("xts-plain64", 64, b"pass phrase", 1))
+    volume[at : at + 4] = value.to_bytes(4)
+    decrypt = ["decrypt", run.file(bytes(volume)), "--output", run.output]
+    assert word in run.refused("luks1", DAMAGED, *decrypt, password="pass phrase")
+
+
+def test_luks1_detached_header(run: Run):
+    volume = bytearray(format_luks1("xts-plain64", 64, b"pass phrase", 1))
+    volume[104:108] = bytes(4)
+    decrypt = ["decrypt", run.file(bytes(volume)), "--output", run.output]
+    assert "detached" in run.refused("luks1", 4, *decrypt, password="pass phrase")
+
+
 @pytest.mark.parametrize("mode", LUKS_MODES)
 def test_cryptsetup_reads_our_headers(mode, run: Run):
     executable = program("cryptsetup")

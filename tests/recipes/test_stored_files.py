@@ -266,7 +266,7 @@ def test_luks1(entry, real, run: Run):
     volume[:592] = data[:592]
     if entry["key_material"]:
         at, size = entry["key_material"]
-        volume[header.slots[0][3] * 512 : header.slots[0][3] * 512 + size] = data[at : at + size]
+        volume[header.slots[0][2] * 512 : header.slots[0][2] * 512 + size] = data[at : at + size]
     path = run.file(bytes(volume) + data[start : start + length])
     master_key = ["--master-key", run.file(bytes.fromhex(entry["master_key"]), "mk")]
     ways = [(master_key, None)] + ([([], entry["password"])] if entry["key_material"] else [])
