@@ -108,7 +108,11 @@ class AuthenticatedMode:
 
     def hexverify(self, hex_mac_tag: str) -> None:
         """Compare the tag with one received in hexadecimal."""
-        self.verify(unhexlify(hex_mac_tag))
+        try:
+            tag = unhexlify(hex_mac_tag)
+        except ValueError:
+            raise InvalidParameter("hex_mac_tag is not an even number of hexadecimal digits") from None
+        self.verify(tag)
 
     def encrypt_and_digest(self, plaintext: Data, output: Output = None) -> tuple[Any, bytes]:
         """Encrypt all or the rest of the message; return (ciphertext or None, tag)."""
@@ -219,8 +223,8 @@ class CcmMode(AuthenticatedMode):
     def __init__(self, cipher: Cipher, parameters: dict[str, Any]) -> None:
         self.nonce = _nonce(parameters, 11, range(7, 14), "7 to 13 bytes")
         self._mac_len = _mac_len(parameters, range(4, 17, 2))
-        self._message_bytes: int | None = parameters.pop("msg_len", None)
-        self._declared_aad_bytes: int | None = parameters.pop("assoc_len", None)
+        self._message_bytes = _announced(parameters, "msg_len")
+        self._declared_aad_bytes = _announced(parameters, "assoc_len")
         refuse_unknown(parameters, "CCM")
         self._check_length(self._message_bytes or 0)
         self._pieces = self._message_bytes is not None
@@ -406,6 +410,17 @@ def _nonce(parameters: dict[str, Any], default: int, lengths: range, allowed: st
     if nonce is None:
         return secrets.token_bytes(default)
     return small(nonce, "nonce", lengths, allowed, InvalidNonce)
+
+
+def _announced(parameters: dict[str, Any], name: str) -> int | None:
+    """A length that CCM is told before the bytes come."""
+    n = parameters.pop(name, None)
+    if n is None:
+        return None
+    n = as_index(n, name)
+    if n < 0:
+        raise InvalidParameter(f"'{name}' is {n}; it must not be negative")
+    return n
 
 
 def _mac_len(parameters: dict[str, Any], allowed: range) -> int:

@@ -93,6 +93,8 @@ def new(key: Data | Cipher, mode: int, *args: Any, **kwargs: Any) -> Any:
         For arguments of the wrong type, unknown keywords, or too many arguments.
     """
     kwargs.pop("use_aesni", None)
+    if mode not in (*_MAKERS, MODE_SIV):
+        raise InvalidParameter("Mode not supported")
     if args:
         if mode == MODE_ECB:
             raise UnsupportedType("IV is not meaningful for the ECB mode")
@@ -101,7 +103,5 @@ def new(key: Data | Cipher, mode: int, *args: Any, **kwargs: Any) -> Any:
         kwargs["IV" if mode in _WITH_IV else "nonce"] = args[0]
     if mode == MODE_SIV:
         return aead_modes.SivMode(SIV(key), kwargs)  # type: ignore[arg-type]
-    maker: Any = _MAKERS.get(mode)
-    if maker is None:
-        raise InvalidParameter("Mode not supported")
+    maker: Any = _MAKERS[mode]
     return maker(as_cipher(key), kwargs)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from twofishkit.buffers import Bytes, Data, as_bytes, byte_length, small
-from twofishkit.cipher import BLOCK_SIZE, Cipher
+from twofishkit.cipher import BLOCK_SIZE, Cipher, as_index
 from twofishkit.compat.calls import MessageTooLong, OutOfOrder, Output, check_output, given, refuse_unknown
 from twofishkit.errors import InvalidLength, InvalidParameter, UnsupportedType
 from twofishkit.modes.cbc import CBC
@@ -114,7 +114,7 @@ def new_ofb(cipher: Cipher, parameters: dict[str, Any]) -> IvMode:
 def new_cfb(cipher: Cipher, parameters: dict[str, Any]) -> IvMode:
     """CFB; segment_size counts bits, and is 8 unless given."""
     iv = _iv(parameters)
-    segment, rest = divmod(parameters.pop("segment_size", 8), 8)
+    segment, rest = divmod(as_index(parameters.pop("segment_size", 8), "segment_size"), 8)
     if rest or not 1 <= segment <= BLOCK_SIZE:
         raise InvalidParameter("'segment_size' must be positive and multiple of 8 bits, and at most 128")
     refuse_unknown(parameters, "CFB")
@@ -263,12 +263,8 @@ def new_ctr(cipher: Cipher, parameters: dict[str, Any]) -> CtrMode:
         value = initial or 0
         if not 0 <= value < 1 << 8 * width:
             raise InvalidParameter("Initial counter value is too large")
-    elif len(initial) != width:
-        raise InvalidParameter(
-            f"Incorrect length for counter byte string ({len(initial)} bytes, expected {width})"
-        )
     else:
-        value = int.from_bytes(initial, "big")
+        value = int.from_bytes(small(initial, "initial_value", (width,), f"{width} bytes"), "big")
     return CtrMode(Counter(cipher, prefix, b"", value))
 
 
