@@ -174,8 +174,16 @@ def test_zarr_metadata_names_the_key_and_no_more(tmp_path):
         "name": "twofishkit",
         "configuration": {"key_id": KEY_ID, "mode": "siv"},
     }
+
+
+@pytest.mark.parametrize(
+    "configuration", [{}, {"mode": "gcm"}, {"key_id": KEY_ID, "key": "x"}, {"key_id": 3}]
+)
+def test_metadata_that_is_not_ours(configuration):
     with pytest.raises(InvalidParameter):
-        ZarrCodec.from_dict({"name": "twofishkit", "configuration": {"key_id": KEY_ID, "key": "x"}})
+        ZarrCodec.from_dict({"name": "twofishkit", "configuration": configuration})
+    with pytest.raises(InvalidParameter):
+        numcodecs.get_codec({"id": "twofishkit", **configuration})
 
 
 def test_an_altered_chunk_in_an_array(tmp_path):

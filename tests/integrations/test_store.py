@@ -9,7 +9,7 @@ import pytest
 
 import twofishkit as tk
 from tests.integrations.conftest import KEY, KEY_ID, VARIABLE
-from twofishkit.errors import FormatError, InvalidTag, TwofishKitError, WrongKey
+from twofishkit.errors import FormatError, InvalidTag, TwofishKitError, UnsupportedType, WrongKey
 
 zarr = pytest.importorskip("zarr", reason="needs the extra 'zarr'")
 
@@ -242,6 +242,44 @@ def test_memory_store_and_deleting():
         assert not await store.exists("a/b")
 
     run(check())
+
+
+def test_format_2_and_its_consolidated_metadata(root, store):
+    codec = {"id": "twofishkit", "key_id": KEY_ID}
+    group = zarr.create_group(store, zarr_format=2, attributes={"title": "secret title"})
+    for name in ("plain", "double"):
+        compressors = codec if name == "double" else None
+        array = group.create_array(
+            name, shape=DATA.shape, dtype="f8", chunks=(20, 20), compressors=compressors
+        )
+        array[...] = DATA
+    zarr.consolidate_metadata(store)
+    assert (root / ".zmetadata").exists()
+    again = zarr.open_consolidated(EncryptedStore(LocalStore(root, read_only=True), KEY_ID), mode="r")
+    assert again.attrs["title"] == "secret title"
+    for name in ("plain", "double"):
+        assert np.array_equal(again[name][3:55:2, 7:], DATA[3:55:2, 7:])
+    stored = b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
+    assert b"secret title" not in stored
+    shutil.copytree(root / "plain", root / "copy")
+    (root / ".zmetadata").write_bytes((root / ".zgroup").read_bytes())
+    for mode in (True, False):
+        with pytest.raises(WrongKey, match="encrypted for another path"):
+            zarr.open_group(store, mode="r", use_consolidated=mode)["copy"]
+
+
+def test_sizes_are_those_of_what_was_written(store):
+    async def check():
+        for name, n in (("a/b", 100), ("a/c", 20_000)):
+            await store.set(name, buffer(bytes(n)))
+        assert await store.getsize_prefix("a") == 20_100
+
+    run(check())
+
+
+def test_a_path_is_no_store(tmp_path):
+    with pytest.raises(UnsupportedType, match=r"zarr\.storage\.LocalStore\(path\), and is of type str"):
+        EncryptedStore(str(tmp_path), KEY_ID)
 
 
 def test_a_sealed_file_is_no_value(root, store):

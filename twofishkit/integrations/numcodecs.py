@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from numcodecs.abc import Codec
 from numcodecs.registry import register_codec
 
+from twofishkit.errors import InvalidParameter
 from twofishkit.integrations import frames, keys
 
 CODEC_ID = "twofishkit"
@@ -48,6 +49,13 @@ class TwofishCodec(Codec):  # type: ignore[misc]
     def decode(self, buf: Any, out: Any = None) -> Any:
         """The chunk."""
         return self._ready().decode(buf, out)
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "TwofishCodec":
+        """From what stands in metadata, without its id."""
+        if not {"key_id"} <= set(config) <= {"key_id", "mode"}:
+            raise InvalidParameter(f"not the configuration of the codec {CODEC_ID}: {config!a}")
+        return cls(**config)
 
     def get_config(self) -> dict[str, Any]:
         """What is written to metadata: no key."""

@@ -19,6 +19,7 @@ from zarr.abc.store import (
     ByteRequest,
     OffsetByteRequest,
     RangeByteRequest,
+    Store,
     SuffixByteRequest,
 )
 from zarr.core.array_spec import ArraySpec
@@ -27,7 +28,7 @@ from zarr.registry import register_codec
 from zarr.storage import WrapperStore
 
 from twofishkit.buffers import as_bytes
-from twofishkit.errors import FormatError, InvalidParameter, InvalidTag, WrongKey
+from twofishkit.errors import FormatError, InvalidParameter, InvalidTag, UnsupportedType, WrongKey
 from twofishkit.integrations import frames, keys
 from twofishkit.sealed import stream
 from twofishkit.sealed.aead import TWOFISH_256_GCM
@@ -72,7 +73,8 @@ class TwofishCodec(BytesBytesCodec):
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """From what stands in metadata."""
         configuration = data.get("configuration", {})
-        if data.get("name") != CODEC_NAME or not set(configuration) <= {"key_id", "mode"}:
+        names = set(configuration)
+        if data.get("name") != CODEC_NAME or not {"key_id"} <= names <= {"key_id", "mode"}:
             raise InvalidParameter(f"not the metadata of the codec {CODEC_NAME}: {data!a}")
         return cls(**configuration)
 
@@ -141,6 +143,11 @@ class EncryptedStore(WrapperStore[Any]):
     """
 
     def __init__(self, store: Any, key_id: str) -> None:
+        if not isinstance(store, Store):
+            raise UnsupportedType(
+                f"store must be a Zarr store, such as zarr.storage.LocalStore(path), and is of type"
+                f" {type(store).__name__}"
+            )
         super().__init__(store)
         self.key_id = keys.check_id(key_id)
 
