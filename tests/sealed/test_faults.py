@@ -62,9 +62,10 @@ def state(path):
 
 @needs_fork
 @writers
+@pytest.mark.parametrize("runs", [15, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # fork, while threads of the pool exist
-def test_sigkill_at_a_random_point(tmp_path, writer):
-    """Some fifty runs in all: the old file or the new one, and nothing else after the next call."""
+def test_sigkill_at_a_random_point(tmp_path, writer, runs):
+    """The old file or the new one, and nothing else after the next call."""
     path = tmp_path / "a"
     write = WRITERS[writer]
     tk.save(path, OLD, KEY)
@@ -73,7 +74,7 @@ def test_sigkill_at_a_random_point(tmp_path, writer):
     duration = 1.3 * (time.monotonic() - begin)
     rng = random.Random(writer)
     seen, left = set(), 0
-    for _ in range(15):
+    for _ in range(runs):
         tk.save(path, OLD, KEY)
         assert contents(tmp_path) == ["a"]
         child = os.fork()
