@@ -73,6 +73,7 @@ def test_cat_fails_in_one_line(sealed, fails, work):
     fails(2, "too many indices", "cat", *WITH_KEY, "--slice", "1,1,1", "a.tfk")
     fails(2, "--slice wants", "cat", *WITH_KEY, "--slice", "x", "a.tfk")
     fails(1, "none.tfk", "cat", *WITH_KEY, "none.tfk")
+    fails(2, "cannot read standard input", "cat", *WITH_KEY, "-")
     data = bytearray(sealed.read_bytes())
     data[-100] ^= 1
     sealed.write_bytes(data)

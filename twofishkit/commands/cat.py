@@ -42,6 +42,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     index = parse_index(args.slice)
+    if args.input == "-":
+        raise UsageError("cat reads parts of a file, so it cannot read standard input; unseal can")
     if args.output is not None:
         streams.check_destination(args.output, force=args.force)
     want: secret.Want = None
