@@ -56,12 +56,35 @@ def test_without_keyring(monkeypatch):
         keys.get_key("other")
 
 
-@pytest.mark.parametrize("value", ["ab", "zz" * 32, "ab" * 33, "x" * 31])
+#: The last one is a key of 16 bytes in hex: as many characters as a key has bytes.
+NO_KEYS = ["ab", "zz" * 32, "ab" * 33, "x" * 31, "x" * 32, "ab" * 16]
+
+
+@pytest.mark.parametrize("value", NO_KEYS)
 def test_what_is_no_key(monkeypatch, value):
     monkeypatch.setenv(VARIABLE, value)
     with pytest.raises(InvalidKey, match=f"{VARIABLE} gives for the key '{KEY_ID}'") as caught:
         keys.get_key(KEY_ID)
     assert value not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"ab", b"\0" * 31, b"\0" * 33, b"ab" * 16, b"ab" * 31 + b"\n\n"])
+def test_files_that_hold_no_key(tmp_path, monkeypatch, content):
+    monkeypatch.setenv(keys.DIRECTORY_VARIABLE, str(tmp_path))
+    (tmp_path / "other.key").write_bytes(content)
+    with pytest.raises(InvalidKey, match=r"other\.key gives for the key 'other' is not a key"):
+        keys.get_key("other")
+
+
+def test_a_keyring_that_holds_no_key(monkeypatch):
+    monkeypatch.setattr(keys, "_from_keyring", lambda key_id: "ab" * 16)
+    with pytest.raises(InvalidKey, match="keyring gives for the key 'other'"):
+        keys.get_key("other")
+
+
+def test_a_function_that_returns_no_key():
+    with keys.registered(lambda key_id: b"ab" * 32), pytest.raises(InvalidKey, match="has 64 bytes"):
+        keys.get_key("other")
 
 
 @pytest.mark.parametrize("key_id", ["", "a/b", "../a", ".a", "a" * 65, "ü", "a b", None, 3, b"a"])

@@ -30,6 +30,7 @@ DIRECTORY_VARIABLE = "TWOFISHKIT_KEYS_DIR"
 KEYRING_SERVICE = "twofishkit"
 
 _ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", re.ASCII)
+_HEX = re.compile(r"[0-9A-Fa-f]+", re.ASCII)
 _lock = threading.Lock()
 _providers: list[KeyProvider] = []
 
@@ -90,10 +91,10 @@ def get_key(key_id: str) -> bytes:
         asked.append(where)
         found = look(where)
         if found is not None:
-            return _decoded(found, key_id, where)
+            return found if isinstance(found, bytes) else _from_hex(found, key_id, where)
     text = _from_keyring(key_id)
     if text is not None:
-        return _decoded(text.encode(), key_id, "keyring")
+        return _from_hex(text, key_id, "keyring")
     raise WrongKey(f"there is no key {key_id!r} here; asked were {', '.join(asked)} and keyring")
 
 
@@ -101,23 +102,26 @@ def _variable(key_id: str) -> str:
     return "TWOFISHKIT_KEY_" + re.sub(r"[^A-Z0-9]", "_", key_id.upper())
 
 
-def _from_environment(name: str) -> bytes | None:
-    value = os.environ.get(name)
-    return value.encode("utf-8", "surrogateescape") if value else None
+def _from_environment(name: str) -> str | None:
+    return os.environ.get(name) or None
 
 
 def _file(key_id: str) -> str:
     return os.path.join(os.environ.get(DIRECTORY_VARIABLE) or f"${DIRECTORY_VARIABLE}", f"{key_id}.key")
 
 
-def _from_file(path: str) -> bytes | None:
+def _from_file(path: str) -> bytes | str | None:
+    """A key, or text that should be one."""
     if not os.environ.get(DIRECTORY_VARIABLE):
         return None
     try:
         with open(path, "rb") as file:
-            return file.read(4096)
+            found = file.read(4096)
     except FileNotFoundError:
         return None
+    # 32 hex digits are a key of 16 bytes written out, and not one of 32.
+    raw = len(found) == KEY_BYTES and _HEX.fullmatch(found.decode("latin-1")) is None
+    return found if raw else found.decode("latin-1")
 
 
 def _from_keyring(key_id: str) -> str | None:
@@ -129,20 +133,21 @@ def _from_keyring(key_id: str) -> str | None:
     return password
 
 
-def _decoded(found: bytes, key_id: str, where: str) -> bytes:
-    """32 bytes as they are, or in hex digits with white space around."""
-    with contextlib.suppress(ValueError):
-        digits = found.strip().decode("ascii")
-        if len(digits) == 2 * KEY_BYTES:
-            return bytes.fromhex(digits)
-    return _checked(found, key_id, where)
+def _from_hex(text: str, key_id: str, where: str) -> bytes:
+    """64 hex digits, perhaps with white space around."""
+    digits = text.strip()
+    if len(digits) != 2 * KEY_BYTES or _HEX.fullmatch(digits) is None:
+        raise InvalidKey(
+            f"what {where} gives for the key {key_id!r} is not a key in {2 * KEY_BYTES} hex digits:"
+            f" it has {len(digits)} characters"
+        )
+    return bytes.fromhex(digits)
 
 
 def _checked(key: bytes, key_id: str, where: str) -> bytes:
     if len(key) != KEY_BYTES:
         raise InvalidKey(
-            f"what {where} gives for the key {key_id!r} is neither {KEY_BYTES} bytes nor {2 * KEY_BYTES} hex"
-            f" digits: it has {len(key)} bytes"
+            f"what {where} gives for the key {key_id!r} has {len(key)} bytes; it must have {KEY_BYTES}"
         )
     return key
 
