@@ -170,6 +170,35 @@ def test_missing_files_and_unknown_protocols(memory, server):
         tk.save("local", b"", KEY, storage_options={})
 
 
+LOCAL_ONLY = {
+    "inspect": lambda path: tk.inspect(path),
+    "loadz": lambda path: tk.loadz(path, KEY),
+    "savez": lambda path: tk.savez(path, key=KEY, a=ARRAY),
+    "rekey": lambda path: tk.rekey(path, KEY, new_key=bytes(32)),
+    "create_array": lambda path: tk.create_array(path, 3, "u1", KEY),
+}
+
+
+@pytest.mark.parametrize("call", LOCAL_ONLY.values(), ids=LOCAL_ONLY)
+def test_what_takes_no_urls_says_so(tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "memory:").mkdir()  # that this exists must not make it a path
+    with pytest.raises(InvalidParameter, match="only save, load and open_array take URLs"):
+        call("memory://a")
+    assert list((tmp_path / "memory:").iterdir()) == []
+
+
+def test_file_urls_where_no_others_are_taken(tmp_path):
+    url = f"file://{tmp_path}/a"
+    tk.savez(url, key=KEY, a=np.arange(3))
+    tk.rekey(url, KEY, new_key=bytes(32))
+    assert tk.loadz(url, bytes(32))["a"].tolist() == [0, 1, 2]
+    with tk.create_array(url, 2, "u1", KEY) as out:
+        out.write(np.ones(2, "u1"))
+    assert tk.inspect(url).shape == (2,)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
 def test_without_fsspec(monkeypatch):
     def missing(name):
         raise ImportError(name)

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from twofishkit.errors import FormatError, InvalidParameter, StateError, UnsupportedType
-from twofishkit.sealed import arrays, container, files, header, keys, payload, pipes, stream
+from twofishkit.sealed import arrays, container, files, header, keys, payload, pipes, remote, stream
 from twofishkit.sealed.aead import TWOFISH_256_GCM
 from twofishkit.sealed.files import Path
 from twofishkit.sealed.header import Header
@@ -103,6 +103,7 @@ def savez(
     InvalidKey, UnsupportedType, OSError
         As `save`.
     """
+    path = remote.only_local(path)
     source = keys.new_source(key, passphrase)
     twice = sorted(set(arrays or ()) & set(named))
     if twice:
@@ -304,7 +305,7 @@ class Archive:
     def __init__(
         self, path: Path, key: "Data | None" = None, *, passphrase: str | bytes | None = None
     ) -> None:
-        self._file = open(path, "rb", buffering=0)  # noqa: SIM115  (closed by close)
+        self._file = open(remote.only_local(path), "rb", buffering=0)  # noqa: SIM115  (closed by close)
         try:
             fill = functools.partial(files.fill, self._file)
             total = arrays.regular_size(self._file)

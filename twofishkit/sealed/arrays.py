@@ -321,7 +321,7 @@ def inspect(
         If a key or passphrase is given and does not match, or the header was altered.
     """
     if isinstance(source, (str, os.PathLike)):
-        with open(source, "rb", buffering=0) as file:
+        with open(remote.only_local(source), "rb", buffering=0) as file:
             return _inspect(functools.partial(files.fill, file), key, passphrase)
     return _inspect(_Cursor(as_bytes(source, "source")), key, passphrase)
 

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from twofishkit.sealed import archive, arrays, container, files, keys, pipes
+from twofishkit.sealed import archive, arrays, container, files, keys, pipes, remote
 from twofishkit.sealed.files import Path
 from twofishkit.sealed.header import Header
 from twofishkit.sealed.progress import Progress, check, reporting
@@ -50,6 +50,7 @@ def rekey(
         As `save`, before anything is read.
     """
     check(progress)
+    path = remote.only_local(path)
     target = keys.new_source(new_key, new_passphrase)
     with open(path, "rb", buffering=0) as file:
         total = arrays.regular_size(file)

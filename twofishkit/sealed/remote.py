@@ -61,6 +61,20 @@ def local_path(path: Any) -> Any:
     return path
 
 
+def only_local(path: Any) -> Any:
+    """As `local_path`, for what works on local files only.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is the URL of anything else.
+    """
+    path = local_path(path)
+    if is_url(path):
+        raise InvalidParameter(f"{path} is a URL; only save, load and open_array take URLs")
+    return path
+
+
 def open_source(path: Any, storage_options: dict[str, Any] | None = None) -> "RemoteFile | None":
     """What reads from a URL; None if the path is a local one."""
     _check_options(path, storage_options)

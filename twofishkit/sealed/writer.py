@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from twofishkit.errors import InvalidLength, InvalidParameter, StateError, UnsupportedType
-from twofishkit.sealed import container, files, header, keys, payload, pipes, progress
+from twofishkit.sealed import container, files, header, keys, payload, pipes, progress, remote
 from twofishkit.sealed.files import Path
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ class ArrayWriter:
     ) -> None:
         self.closed = True
         progress.check(report)
+        local = remote.only_local(path)
         source = keys.new_source(key, passphrase)
         self.shape, self.dtype = _shape(shape), dtype
         self._row_bytes = dtype.itemsize * math.prod(n for n in self.shape[1:] if n is not None)
@@ -100,7 +101,7 @@ class ArrayWriter:
         sealing = container.begin(fields, source, metadata)
         self.rows = 0
         self._reporting = progress.reporting(report, total, "sealing")
-        self._file = files.Replacement(path)
+        self._file = files.Replacement(local)
         try:
             files.write_all(self._file.file, sealing.start)
             self._sealer = pipes.Sealer(sealing.message, self._sink, self._reporting.__enter__())
