@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "numpydoc",
     "myst_nb",
+    "sphinx_design",
     "docstrings",  # in _extensions/
     "others",
     "speed",
@@ -36,12 +37,15 @@ numpydoc_show_class_members = False
 
 # --- HTML --------------------------------------------------------------------------------------------
 html_theme = "pydata_sphinx_theme"
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 html_title = f"twofishkit {release}"
 html_static_path = ["_static"]
 html_css_files = ["twofishkit.css"]
 html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
-html_sidebars = {"*": []}  # pages of the first level have nothing below them
+html_sidebars = {
+    name: [] for name in ("index", "security", "contributing", "search", "genindex", "py-modindex")
+}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -49,7 +53,14 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "navigation_with_keys": False,
     "show_prev_next": True,
-    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 6,
+    # Tables of the lab need the room. (No page may match two patterns.)
+    "secondary_sidebar_items": {
+        "notebooks/*": [],
+        "index": [],
+        "[!ni]*": ["page-toc"],
+        "[!ni]*/*": ["page-toc"],
+    },
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }

@@ -16,7 +16,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 STATIC = HERE / "_static"
 
-INK, FAINT = "#26323d", "#8a949e"
+INK, FAINT = "#26323d", "#5b6670"
 #: One colour for each byte of a word, least significant first.
 BYTES = ("#f6c177", "#9ccfd8", "#c4a7e7", "#a3be8c")
 PLAIN, KEY = "#eef1f4", "#f2cdcd"
@@ -166,7 +166,7 @@ def nibbles() -> str:
     steps = (
         ("a = high ^ low", "b = Ta[high] ^ Tb[low]", "mix"),
         ("a' = t0[a] ^ t1[b]", "b' = (Ta·t0)[a] ^ (Tb·t1)[b]", "t0 and t1; mix again"),
-        ("low' = t2[a']", "high' = t3[b']", "t2 and t3, with the key byte"),
+        ("low' = t2[a']", "high' = t3[b']", "t2 and t3, in their places"),
     )
     for y, (first, second, what) in zip((62, 126, 190), steps, strict=True):
         d.box(152, y, 140, 26, first)
@@ -176,7 +176,42 @@ def nibbles() -> str:
             d.line((x, y + 26), (x, y + 62))
         if y < 190:  # both results go into both tables
             d.line((222, y + 44), (407, y + 44), arrow=False)
-    d.box(152, 254, 360, 26, "q(x) ^ key byte: x of the next layer")
+    d.box(152, 254, 360, 26, "q(x); XOR a key byte: x of the next layer")
+    return d.svg()
+
+
+def byte_shuffles() -> str:
+    """A 256-entry table in sixteen rows of sixteen."""
+    d = Drawing(720, 330, "A table of 256 entries in sixteen rows, by byte shuffles and blends")
+    indices = ("x + 40", "x", "(x ^ 80) + 40", "x ^ 80")
+    texts = ("00 ... 3F", "40 ... 7F", "80 ... BF", "C0 ... FF")
+    d.text(14, 32, "index:", anchor="start", size=12, colour=FAINT)
+    d.text(14, 84, "answers for x in", anchor="start", size=12, colour=FAINT)
+    d.text(14, 126, "byte shuffle of", anchor="start", size=12, colour=FAINT)
+    for i, (index, text) in enumerate(zip(indices, texts, strict=True)):
+        x = 128 + 148 * i
+        d.box(x, 14, 128, 28, index)
+        d.line((x + 64, 42), (x + 64, 66), arrow=False)
+        d.text(x + 64, 84, text, size=12)
+        d.line((x + 64, 92), (x + 64, 106))
+        d.box(x, 108, 128, 28, f"row h{f' + {4 * i}' if i else ''}", fill=BYTES[i])
+        d.line((x + 64, 136), (x + 64, 160), arrow=False)
+    d.line((192, 160), (636, 160), arrow=False)
+    d.line((414, 160), (414, 173))
+    d.circle(414, 184, "⊕")
+    told = "right where bits 5 and 4 of x are h; so for h = 0, 1, 2 and 3:"
+    d.text(14, 189, told, anchor="start", size=12, colour=FAINT)
+    for i, x in enumerate((164, 284, 404, 524)):
+        d.box(x, 214, 90, 26, f"h = {(0, 2, 1, 3)[i]}")
+    for x, y in ((209, 239), (449, 479)):
+        d.line((x, 240), (x, 256), (y + 20, 256), (y + 20, 268))
+        d.line((x + 120, 240), (x + 120, 256), (y + 40, 256), (y + 40, 268))
+        d.box(y - 35, 270, 130, 24, "blend by bit 5")
+    d.line((334, 282), (372, 282))
+    d.line((444, 282), (426, 282))
+    d.box(374, 270, 50, 24, "bit 4")
+    d.line((399, 294), (399, 308))
+    d.text(399, 322, "s[x]")
     return d.svg()
 
 
@@ -252,6 +287,7 @@ DRAWINGS = {
     "logo.svg": logo,
     "round.svg": feistel_round,
     "slicing.svg": slicing,
+    "shuffles.svg": byte_shuffles,
     "nibbles.svg": nibbles,
     "permutes.svg": byte_permutes,
     "ghash.svg": ghash_powers,

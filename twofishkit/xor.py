@@ -47,7 +47,8 @@ def xor(a: Data, b: Data, out: Out = None) -> Result:
 
     Returns
     -------
-    ``out`` if it is given, else an ndarray like a if a is one, else bytes.
+    ndarray or bytes
+        ``out`` if it is given, else an ndarray like a if a is one, else bytes.
 
     Raises
     ------

@@ -2,27 +2,13 @@
 
 import importlib.util
 import re
-import subprocess
-import sys
 import zlib
 
 import pytest
 
 import twofishkit
-from tests.processes import ROOT, environment
+from tests.docs.conftest import SCRIPT
 from twofishkit import lab, testing
-
-SCRIPT = ROOT / "docs" / "build.py"
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("docs") / "html"
-    done = subprocess.run(
-        [sys.executable, SCRIPT, directory], env=environment(), capture_output=True, text=True, timeout=500
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return directory
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +39,7 @@ def test_every_public_name_is_in_the_reference(documented):
 def test_pages_show_what_they_should(built):
     """A picture or a figure that was lost is no warning in Sphinx."""
     kernels = (built / "kernels.html").read_text("utf-8")
-    for name in ("round", "slicing", "permutes", "nibbles", "ghash"):
+    for name in ("round", "slicing", "permutes", "shuffles", "nibbles", "ghash"):
         assert f"{name}.svg" in kernels
     speed = (built / "speed.html").read_text("utf-8")
     assert "speed.svg" in speed

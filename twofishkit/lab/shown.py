@@ -68,7 +68,8 @@ class Shown(np.ndarray[Any, np.dtype[Any]]):
 
         Returns
         -------
-        The axes that were drawn on.
+        matplotlib.axes.Axes
+            Those that were drawn on.
 
         Raises
         ------

@@ -110,8 +110,9 @@ def encrypt(self: Mode, nonce: Data | None, data: Data, aad: Any = b"", *, out: 
 
     Returns
     -------
-    out if given; a 1-D uint8 array for an array; bytes for anything else. Ciphertext is followed
-    by the tag, except for SIV, where the tag comes first.
+    ndarray or bytes
+        out if given; a 1-D uint8 array for an array; bytes for anything else. Ciphertext is followed
+        by the tag, except for SIV, where the tag comes first.
 
     Raises
     ------
@@ -148,7 +149,8 @@ def decrypt(self: Mode, nonce: Data | None, data: Data, aad: Any = b"", *, out: 
 
     Returns
     -------
-    The plaintext: out if given; a 1-D uint8 array for an array; bytes for anything else.
+    ndarray or bytes
+        The plaintext: out if given; a 1-D uint8 array for an array; bytes for anything else.
 
     Raises
     ------
@@ -191,8 +193,10 @@ def encrypt_detached(
 
     Returns
     -------
-    ciphertext : out if given; an array of the dtype and shape of an array; bytes for anything else
-    tag : bytes, tag_length of them
+    ciphertext : ndarray or bytes
+        out if given; an array of the dtype and shape of an array; bytes for anything else
+    tag : bytes
+        tag_length of them
 
     Raises
     ------
@@ -227,7 +231,9 @@ def decrypt_detached(
 
     Returns
     -------
-    The plaintext: out if given; an array of the dtype and shape of an array; bytes for anything else.
+    ndarray or bytes
+        The plaintext: out if given; an array of the dtype and shape of an array; bytes for anything
+        else.
 
     Raises
     ------

@@ -59,8 +59,9 @@ class CBC:
 
         Returns
         -------
-        An ndarray like data for an ndarray (with padding: uint8[n], one-dimensional), bytes for other
-        input, ``out`` if it is given.
+        ndarray or bytes
+            An ndarray like data for an ndarray (with padding: uint8[n], one-dimensional), bytes for
+            other input, ``out`` if it is given.
 
         Raises
         ------
@@ -128,7 +129,8 @@ class CBC:
 
         Returns
         -------
-        An ndarray like data, or ``out``.
+        ndarray
+            Like data, or ``out``.
 
         Raises
         ------

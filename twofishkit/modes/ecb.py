@@ -48,8 +48,9 @@ class ECB:
 
         Returns
         -------
-        An ndarray like data for an ndarray (with padding: uint8[n], one-dimensional), bytes for other
-        input, ``out`` if it is given.
+        ndarray or bytes
+            An ndarray like data for an ndarray (with padding: uint8[n], one-dimensional), bytes for
+            other input, ``out`` if it is given.
 
         Raises
         ------
