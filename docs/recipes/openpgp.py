@@ -131,7 +131,10 @@ def literal(data: bytes) -> bytes:
 def decrypt(data: bytes, password: bytes, session_key: bytes = b"", allow_unprotected: bool = False) -> bytes:
     """The message, by its session key if that is given, and else by a password."""
     if armour := re.search(ARMOUR, data, re.S):
-        data = base64.b64decode(armour[1] + b"==")
+        try:
+            data = base64.b64decode(armour[1])
+        except ValueError:
+            raise Refused(DAMAGED, "the text between BEGIN and END is cut off") from None
     message = list(packets(data))
     tag, body = next((packet for packet in message if packet[0] in (9, 18)), (0, b""))
     if tag == 0 or (tag == 18 and body[:1] != b"\1"):

@@ -1,5 +1,6 @@
 """Every stored file of another program opens through its whole format, to the contents that are known."""
 
+import base64
 import hashlib
 import json
 import re
@@ -182,6 +183,29 @@ def test_openpgp(entry, real, run: Run):
             "openpgp", WRONG_FORMAT, path, "--output", run.output, password=entry["password"]
         )
         assert "--allow-unprotected" in message
+
+
+def test_openpgp_armour(real, run: Run):
+    """Messages as text, with what is around them; where characters are missing, that is said."""
+    entry = FILES["pgp-gpg-raw20k"]
+    text = base64.encodebytes(real(entry)).rstrip(b"\n")
+    key = ["--session-key", f"10:{entry['regions'][0]['key']}", "--output", run.output]
+    for newline in (b"\n", b"\r\n"):
+        lines = [
+            b"a letter:",
+            b"-----BEGIN PGP MESSAGE-----",
+            b"Comment: none",
+            b"",
+            *text.split(b"\n"),
+            b"=aaaa",
+        ]
+        whole = newline.join([*lines, b"-----END PGP MESSAGE-----", b"end of letter"])
+        assert run("openpgp", run.file(whole), *key)[0] == 0
+        assert sha256(run.output.read_bytes()) == entry["message_sha256"]
+        run.output.unlink()
+        for at in (300, 301, 302, 303, 1000):
+            run.refused("openpgp", DAMAGED, run.file(whole[:at] + whole[at + 1 :]), *key)
+        run.refused("openpgp", DAMAGED, run.file(whole.replace(lines[-2][-9:], b"")), *key)
 
 
 def volume_of(entry: dict, data: bytes) -> bytes:
