@@ -84,9 +84,9 @@ def undo_serpent(key: bytes, data: bytes, unit: int, unit_bytes: int) -> bytes:
 
 def undo_aes(key: bytes, data: bytes, unit: int, unit_bytes: int) -> bytes:
     """AES-256 in XTS undone, unit by unit."""
-    tweaks = ((unit + i).to_bytes(16, "little") for i in range(len(data) // unit_bytes))
-    ciphers = (Cipher(algorithms.AES(key), modes.XTS(tweak)).decryptor() for tweak in tweaks)
-    return b"".join(c.update(data[i * unit_bytes :][:unit_bytes]) for i, c in enumerate(ciphers))
+    pieces = enumerate((data[at : at + unit_bytes] for at in range(0, len(data), unit_bytes)), unit)
+    units = ((modes.XTS(i.to_bytes(16, "little")), piece) for i, piece in pieces)
+    return b"".join(Cipher(algorithms.AES(key), xts).decryptor().update(piece) for xts, piece in units)
 
 
 def decrypt(cascade: str, keys: bytes, data: bytes, unit: int, unit_bytes: int = SECTOR) -> bytes:
