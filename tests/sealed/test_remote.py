@@ -150,6 +150,16 @@ def test_a_server_without_ranges(server):
     server.data, server.ranges = tk.seal(ARRAY, KEY), False
     with pytest.raises(OSError, match="does not serve ranges"):
         tk.open_array(server.url, KEY)
+    server.requests = 0
+    assert np.array_equal(tk.load(server.url, KEY), ARRAY)  # which wants all of it anyway
+    assert server.requests == 1
+    server.data = tk.seal(b"short", KEY)
+    assert tk.load(server.url, KEY) == b"short"
+
+
+def test_a_server_that_takes_no_files(server):
+    with pytest.raises(OSError, match=r"nothing can be written there: 'http://127\.0\.0\.1"):
+        tk.save(server.url, ARRAY, KEY)
 
 
 def test_a_file_that_shrinks_on_the_server(server):

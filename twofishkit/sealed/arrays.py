@@ -243,7 +243,7 @@ def load(
         As `unseal`.
     """
     path = remote.local_path(path)
-    source = remote.open_source(path, storage_options)
+    source = remote.open_source(path, storage_options, all_wanted=True)
     if source is not None:
         reader = Reader(source)
         whole, message = _describe(reader, lambda: source.size, key, passphrase)

@@ -75,12 +75,17 @@ def only_local(path: Any) -> Any:
     return path
 
 
-def open_source(path: Any, storage_options: dict[str, Any] | None = None) -> "RemoteFile | None":
-    """What reads from a URL; None if the path is a local one."""
+def open_source(
+    path: Any, storage_options: dict[str, Any] | None = None, *, all_wanted: bool = False
+) -> "RemoteFile | None":
+    """What reads from a URL; None if the path is a local one.
+
+    ``all_wanted``: all of it is going to be read, so that a server may send all of it.
+    """
     _check_options(path, storage_options)
     if not is_url(path):
         return None
-    return RemoteFile(path, *_locate(path, storage_options))
+    return RemoteFile(path, *_locate(path, storage_options), all_wanted)
 
 
 class RemoteFile:
@@ -88,7 +93,7 @@ class RemoteFile:
 
     changeable = False
 
-    def __init__(self, url: str, fs: Any, path: str) -> None:
+    def __init__(self, url: str, fs: Any, path: str, all_wanted: bool = False) -> None:
         self.name = url
         self._fs, self._path = fs, path
         size = fs.info(path).get("size")
@@ -97,7 +102,10 @@ class RemoteFile:
         self.size = int(size)
         self._head = np.empty(0, np.uint8)
         if self.size:
-            self._head = self._ranges([(0, min(_HEAD_BYTES, self.size))])[0]
+            n = min(_HEAD_BYTES, self.size)
+            head = fs.cat_file(path, 0, n)
+            # What a server without ranges sends is the whole file.
+            self._head = self._checked(head, self.size if all_wanted and len(head) == self.size else n)
 
     def fetch(self, ranges: list[tuple[int, int]]) -> list[Bytes]:
         wanted = [(a, b) for a, b in ranges if b > self._head.size]
@@ -112,12 +120,14 @@ class RemoteFile:
             parts = [self._fs.cat_file(self._path, starts[0], ends[0])]
         else:
             parts = self._fs.cat_ranges([self._path] * len(ranges), starts, ends, on_error="raise")
-        for (a, b), part in zip(ranges, parts, strict=True):
-            if len(part) > b - a:
-                raise OSError(errno.EOPNOTSUPP, "the server does not serve ranges of bytes", self.name)
-            if len(part) < b - a:
-                raise StateError(f"{self.name} has changed since it was opened; open it again")
-        return [np.frombuffer(part, np.uint8) for part in parts]
+        return [self._checked(part, b - a) for (a, b), part in zip(ranges, parts, strict=True)]
+
+    def _checked(self, part: bytes, n: int) -> Bytes:
+        if len(part) > n:
+            raise OSError(errno.EOPNOTSUPP, "the server does not serve ranges of bytes", self.name)
+        if len(part) < n:
+            raise StateError(f"{self.name} has changed since it was opened; open it again")
+        return np.frombuffer(part, np.uint8)
 
     def check(self) -> None:
         """A change shows when a chunk fails to verify: asking each time would cost a request."""
@@ -137,7 +147,7 @@ def replace(path: Any, storage_options: dict[str, Any] | None) -> Iterator[IO[by
         return
     fs, inner = _locate(path, storage_options)
     if not _PUBLISHING & ({fs.protocol} if isinstance(fs.protocol, str) else set(fs.protocol)):
-        yield from _moved(fs, inner)
+        yield from _moved(fs, inner, path)
         return
     upload = fs.open(inner, "wb", autocommit=False)
     try:
@@ -151,11 +161,15 @@ def replace(path: Any, storage_options: dict[str, Any] | None) -> Iterator[IO[by
     upload.commit()
 
 
-def _moved(fs: Any, path: str) -> Iterator[IO[bytes]]:
+def _moved(fs: Any, path: str, url: str) -> Iterator[IO[bytes]]:
     parent, slash, name = path.rpartition("/")
     temporary = f"{parent}{slash}.{name[:100]}.{secrets.token_hex(8)}.tfk-tmp"
     try:
-        with fs.open(temporary, "wb") as file:
+        opened = fs.open(temporary, "wb")
+    except NotImplementedError:
+        raise OSError(errno.EOPNOTSUPP, "nothing can be written there", url) from None
+    try:
+        with opened as file:
             yield file
         fs.mv(temporary, path)
     except BaseException:
