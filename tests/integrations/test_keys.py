@@ -6,7 +6,7 @@ import types
 import pytest
 
 from tests.integrations.conftest import KEY, KEY_ID, VARIABLE
-from twofishkit.errors import InvalidKey, InvalidParameter, WrongKey
+from twofishkit.errors import InvalidKey, InvalidParameter, UnsupportedType, WrongKey
 from twofishkit.integrations import keys
 
 
@@ -84,6 +84,12 @@ def test_a_keyring_that_holds_no_key(monkeypatch):
 
 def test_a_function_that_returns_no_key():
     with keys.registered(lambda key_id: b"ab" * 32), pytest.raises(InvalidKey, match="has 64 bytes"):
+        keys.get_key("other")
+
+
+@pytest.mark.parametrize("key", [32, "x" * 32, [1] * 32])
+def test_a_function_that_returns_no_bytes(key):
+    with keys.registered(lambda key_id: key), pytest.raises(UnsupportedType, match="must be bytes"):
         keys.get_key("other")
 
 

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from twofishkit.errors import InvalidKey, InvalidParameter, WrongKey
+from twofishkit.errors import InvalidKey, InvalidParameter, UnsupportedType, WrongKey
 
 #: Given an id: 32 bytes, or None if it does not know the id.
 KeyProvider: TypeAlias = Callable[[str], "bytes | None"]
@@ -85,7 +85,7 @@ def get_key(key_id: str) -> bytes:
     for provider in registered:
         key = provider(key_id)
         if key is not None:
-            return _checked(bytes(key), key_id, "a registered provider")
+            return _given(key, key_id)
     asked = [f"{len(registered)} registered providers"] if registered else []
     for where, look in ((_variable(key_id), _from_environment), (_file(key_id), _from_file)):
         asked.append(where)
@@ -144,12 +144,21 @@ def _from_hex(text: str, key_id: str, where: str) -> bytes:
     return bytes.fromhex(digits)
 
 
-def _checked(key: bytes, key_id: str, where: str) -> bytes:
-    if len(key) != KEY_BYTES:
-        raise InvalidKey(
-            f"what {where} gives for the key {key_id!r} has {len(key)} bytes; it must have {KEY_BYTES}"
+def _given(key: object, key_id: str) -> bytes:
+    """What a registered function returned."""
+    # Not bytes(key): of the number 32 that makes 32 zeros.
+    if not isinstance(key, (bytes, bytearray, memoryview)):
+        raise UnsupportedType(
+            f"what a registered provider gives for the key {key_id!r} must be bytes,"
+            f" and is of type {type(key).__name__}"
         )
-    return key
+    found = bytes(key)
+    if len(found) != KEY_BYTES:
+        raise InvalidKey(
+            f"what a registered provider gives for the key {key_id!r} has {len(found)} bytes;"
+            f" it must have {KEY_BYTES}"
+        )
+    return found
 
 
 @contextlib.contextmanager
