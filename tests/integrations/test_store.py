@@ -17,6 +17,7 @@ from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteReques
 from zarr.core.buffer import default_buffer_prototype  # noqa: E402
 from zarr.storage import LocalStore, MemoryStore  # noqa: E402
 
+import twofishkit.integrations.numcodecs  # noqa: E402  (registers it, as an installation does)
 from twofishkit.integrations.zarr import EncryptedStore, TwofishCodec  # noqa: E402
 
 DATA = np.random.default_rng(0).random((60, 50))
@@ -180,6 +181,25 @@ def test_every_byte_of_a_chunk_and_of_metadata_flipped(root, array):
                 use()
         path.write_bytes(data)
     assert np.array_equal(reopened(root)[...], DATA)
+
+
+@pytest.mark.parametrize("name", ["a/zarr.json", "a/c/2/2"])
+def test_every_byte_flipped_in_turn(name):
+    inner = MemoryStore()
+    store = EncryptedStore(inner, KEY_ID)
+    zarr.create_array(store, name="a", data=DATA, chunks=(20, 20), compressors=None)
+
+    async def check():
+        data = (await inner.get(name, PROTOTYPE)).to_bytes()
+        for at in range(len(data)):
+            altered = bytearray(data)
+            altered[at] ^= 1 << at % 8
+            await inner.set(name, buffer(bytes(altered)))
+            with pytest.raises((InvalidTag, FormatError), match=name):
+                await store.get(name, PROTOTYPE)
+        return len(data)
+
+    assert run(check()) > 500
 
 
 def test_every_truncation(root, store):
