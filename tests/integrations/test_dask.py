@@ -19,6 +19,7 @@ import zarr  # noqa: E402
 from zarr.codecs import ZstdCodec  # noqa: E402
 from zarr.storage import LocalStore  # noqa: E402
 
+from twofishkit import backend  # noqa: E402
 from twofishkit.errors import WrongKey  # noqa: E402
 from twofishkit.integrations.zarr import EncryptedStore, TwofishCodec  # noqa: E402
 
@@ -26,6 +27,12 @@ from twofishkit.integrations.zarr import EncryptedStore, TwofishCodec  # noqa: E
 pytestmark = pytest.mark.filterwarnings("default")
 
 DATA = np.random.default_rng(0).integers(0, 1 << 40, (400, 300))
+
+#: As docs/zarr.md says.
+ONE_THREAD = {
+    f"distributed.nanny.pre-spawn-environ.{name}": 1
+    for name in ("TWOFISHKIT_THREADS", "ZARR_THREADING__MAX_WORKERS", "ZARR_ASYNC__CONCURRENCY")
+}
 
 
 def secrets():
@@ -45,7 +52,7 @@ def cluster():
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         with (
-            dask.config.set({"distributed.scheduler.active-memory-manager.start": False}),
+            dask.config.set({"distributed.scheduler.active-memory-manager.start": False} | ONE_THREAD),
             distributed.LocalCluster(
                 n_workers=2,
                 threads_per_worker=1,
@@ -87,6 +94,14 @@ def new_array(root, name="a"):
         chunks=(100, 100),
         compressors=[ZstdCodec(), TwofishCodec(KEY_ID)],
     )
+
+
+def test_workers_use_one_thread(client):
+    def settings():
+        options = ("threading.max_workers", "async.concurrency")
+        return [zarr.config.get(name) for name in options] + [backend.current().threads]
+
+    assert list(client.run(settings).values()) == [[1, 1, 1]] * 2
 
 
 def test_to_zarr_and_from_zarr(client, tmp_path):
