@@ -20,6 +20,7 @@ extensions = [
     "sphinx_design",
     "docstrings",  # in _extensions/
     "others",
+    "shown",
     "speed",
 ]
 exclude_patterns = ["_build", "_extensions", "_generated", "**/.ipynb_checkpoints"]

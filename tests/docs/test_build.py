@@ -44,6 +44,9 @@ def test_pages_show_what_they_should(built):
     speed = (built / "speed.html").read_text("utf-8")
     assert "speed.svg" in speed
     assert "libgcrypt" in speed
+    lab_page = (built / "lab.html").read_text("utf-8")
+    assert "one block through 16 rounds" in lab_page
+    assert "avalanche.png" in lab_page
     anatomy = (built / "notebooks" / "anatomy.html").read_text("utf-8")
     assert "one block through 16 rounds" in anatomy
     assert "data:image/png;base64," in anatomy
