@@ -109,6 +109,12 @@ AFTER_A_REFUSED_CALL = {
      lambda c: c.encrypt(bytes(16), output=bytearray(15)), ("encrypt", bytes(16))),
     "too much for CCM": (CCM,
      lambda c: (c.update(b"ab"), c.encrypt(b"abcde")), ("encrypt", b"abcd"), ("digest",)),
+    "too much for CCM, twice": (
+        CCM, lambda c: (c.update(b"ab"), c.encrypt(b"abcde")), ("encrypt", b"", bytearray(1)),
+    ),
+    "too much for CCM, and for its output": (
+        CCM, lambda c: (c.update(b"ab"), c.encrypt(b"abcde", output=bytearray(4))), ("digest",),
+    ),
     "too much associated data": (CCM, lambda c: c.update(b"abc"), ("encrypt", b"abcd")),
     "too little associated data": (CCM, lambda c: (c.update(b"a"), c.encrypt(b"abcd")), ("update", b"b")),
     "too little for CCM": (CCM,

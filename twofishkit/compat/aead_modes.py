@@ -1,20 +1,14 @@
-"""The authenticated modes of `twofishkit.compat.pep272`: GCM, EAX, CCM, OCB and SIV.
+"""The authenticated modes of `twofishkit.compat.pep272`: GCM, EAX, CCM, OCB and SIV."""
 
-An object serves one message: `update` with associated data, then `encrypt` and `digest`, or `decrypt` and
-`verify`. What `decrypt` returns is **not verified** before `verify`: that is how these objects work, and why
-twofishkit's own do not. `decrypt_and_verify` does both; nothing is returned if the tag does not fit.
-"""
-
-import hmac
 import secrets
-from binascii import unhexlify
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from twofishkit.blocks import BlockHash, view, xor_blocks
 from twofishkit.buffers import Bytes, Data, as_bytes, byte_length, small
 from twofishkit.cipher import BLOCK_SIZE, Cipher, as_index
+from twofishkit.compat.authenticated import AFTER, AuthenticatedMode
 from twofishkit.compat.calls import (
     MacMismatch,
     MessageTooLong,
@@ -32,122 +26,6 @@ from twofishkit.modes.gcm import LIMIT_BYTES, GcmKey
 from twofishkit.modes.ocb import OcbKey, OcbMessage
 from twofishkit.modes.siv import SIV
 from twofishkit.modes.streaming import KeystreamContext
-
-_ANY_CALL = frozenset(("update", "encrypt", "decrypt", "digest", "verify"))
-_AFTER = {
-    "update": _ANY_CALL,
-    "encrypt": frozenset(("encrypt", "digest")),
-    "decrypt": frozenset(("decrypt", "verify")),
-    "digest": frozenset(("digest",)),
-    "verify": frozenset(("verify",)),
-}
-_REFUSED = {
-    "update": "update() can only be called immediately after initialization",
-    "encrypt": "encrypt() can only be called after initialization or an update()",
-    "decrypt": "decrypt() can only be called after initialization or an update()",
-    "digest": "digest() cannot be called when decrypting or validating a message",
-    "verify": "verify() cannot be called when encrypting a message",
-}
-
-
-class AuthenticatedMode:
-    """The calls and their order; a mode supplies ``_absorb``, ``_process`` and ``_tag``."""
-
-    block_size = BLOCK_SIZE
-    nonce: bytes
-
-    _mac_len = BLOCK_SIZE
-    _mac: bytes | None = None
-    _allowed = _ANY_CALL
-
-    def _step(self, call: str) -> None:
-        if call not in self._allowed:
-            raise OutOfOrder(_REFUSED[call])
-        self._allowed = _AFTER[call]
-
-    def update(self, assoc_data: Data) -> Self:
-        """Append associated data; only before the message. Returns the object itself."""
-        self._step("update")
-        self._absorb(as_bytes(assoc_data, "assoc_data"))
-        return self
-
-    def encrypt(self, plaintext: Data, output: Output = None) -> Any:
-        """Encrypt the next piece; return it, or None if it is in output."""
-        self._step("encrypt")
-        check_output(plaintext, output)
-        return given(self._process(plaintext, output, decrypting=False), output)
-
-    def decrypt(self, ciphertext: Data, output: Output = None) -> Any:
-        """Decrypt the next piece, which is not verified yet; return it, or None if it is in output."""
-        self._step("decrypt")
-        check_output(ciphertext, output)
-        return given(self._process(ciphertext, output, decrypting=True), output)
-
-    def digest(self) -> bytes:
-        """The tag of the message that was encrypted."""
-        self._step("digest")
-        return self._final_mac()
-
-    def hexdigest(self) -> str:
-        """The tag in hexadecimal."""
-        return self.digest().hex()
-
-    def verify(self, received_mac_tag: Data) -> None:
-        """Compare the tag with one received.
-
-        Raises
-        ------
-        MacMismatch
-            A ValueError, if they differ.
-        """
-        self._step("verify")
-        if not hmac.compare_digest(
-            self._final_mac(), as_bytes(received_mac_tag, "received_mac_tag").tobytes()
-        ):
-            raise MacMismatch("MAC check failed")
-
-    def hexverify(self, hex_mac_tag: str) -> None:
-        """Compare the tag with one received in hexadecimal."""
-        try:
-            tag = unhexlify(hex_mac_tag)
-        except ValueError:
-            raise InvalidParameter("hex_mac_tag is not an even number of hexadecimal digits") from None
-        self.verify(tag)
-
-    def encrypt_and_digest(self, plaintext: Data, output: Output = None) -> tuple[Any, bytes]:
-        """Encrypt all or the rest of the message; return (ciphertext or None, tag)."""
-        return self.encrypt(plaintext, output), self.digest()
-
-    def decrypt_and_verify(self, ciphertext: Data, received_mac_tag: Data, output: Output = None) -> Any:
-        """Decrypt all or the rest of the message and verify it; return the plaintext or None.
-
-        Raises
-        ------
-        MacMismatch
-            A ValueError, if the tag does not fit; output then holds zeros.
-        """
-        result = self.decrypt(ciphertext, output)
-        try:
-            self.verify(received_mac_tag)
-        except MacMismatch:
-            if output is not None:
-                memoryview(output).cast("B")[:] = bytes(byte_length(output))
-            raise
-        return result
-
-    def _final_mac(self) -> bytes:
-        if self._mac is None:
-            self._mac = self._tag()[: self._mac_len]
-        return self._mac
-
-    def _absorb(self, aad: Bytes) -> None:
-        raise NotImplementedError
-
-    def _process(self, data: Data, output: Output, *, decrypting: bool) -> Any:
-        raise NotImplementedError
-
-    def _tag(self) -> bytes:
-        raise NotImplementedError
 
 
 class GcmMode(AuthenticatedMode):
@@ -226,7 +104,7 @@ class CcmMode(AuthenticatedMode):
         self._message_bytes = _announced(parameters, "msg_len")
         self._declared_aad_bytes = _announced(parameters, "assoc_len")
         refuse_unknown(parameters, "CCM")
-        self._check_length(self._message_bytes or 0)
+        self._check_total(self._message_bytes or 0)
         self._pieces = self._message_bytes is not None
         self._aad = bytearray()
         self._bytes = 0
@@ -236,7 +114,7 @@ class CcmMode(AuthenticatedMode):
         self._mask: bytes = self._stream.update(bytes(BLOCK_SIZE))
         self._hash = BlockHash(cipher._kernels.cipher.cbc_mac, cipher._schedule)
 
-    def _check_length(self, n: int) -> None:
+    def _check_total(self, n: int) -> None:
         if n >> 8 * (15 - len(self.nonce)):
             raise MessageTooLong(f"Message too long for a {len(self.nonce)}-byte nonce")
 
@@ -252,7 +130,7 @@ class CcmMode(AuthenticatedMode):
         if self._started:
             return
         if self._message_bytes is None:
-            self._check_length(n)
+            self._check_total(n)
             self._message_bytes = n
         length_bytes = 15 - len(self.nonce)
         flags = (0x40 if self._aad else 0) | (self._mac_len - 2) // 2 << 3 | length_bytes - 1
@@ -261,15 +139,17 @@ class CcmMode(AuthenticatedMode):
         self._hash.pad()
         self._started = True
 
-    def _process(self, data: Data, output: Output, *, decrypting: bool) -> Any:
-        n = byte_length(data)
+    def _check_length(self, n: int) -> None:
         self._start(n)
-        if not self._pieces:
-            self._allowed = _AFTER["verify" if decrypting else "digest"]
-        self._bytes += n
         announced = self._message_bytes or 0
-        if self._bytes > announced:
+        if self._bytes + n > announced:
+            self._bytes += n  # such a message cannot go on: it stays too long
             raise MessageTooLong(f"Message longer than declared ({self._bytes} bytes vs {announced} bytes)")
+
+    def _process(self, data: Data, output: Output, *, decrypting: bool) -> Any:
+        if not self._pieces:
+            self._allowed = AFTER["verify" if decrypting else "digest"]
+        self._bytes += byte_length(data)
         if not decrypting:
             self._hash.update(as_bytes(data))
         result = self._stream.update(data, out=output)
@@ -369,7 +249,7 @@ class SivMode(AuthenticatedMode):
     def encrypt_and_digest(self, plaintext: Data, output: Output = None) -> tuple[Any, bytes]:
         """Encrypt the message; return (ciphertext or None, tag)."""
         self._step("encrypt")
-        self._allowed = _AFTER["digest"]
+        self._allowed = AFTER["digest"]
         check_output(plaintext, output)
         self._check_strings(1 + (self._nonce is not None))
         ciphertext, self._mac = self._siv.encrypt_detached(
@@ -386,7 +266,7 @@ class SivMode(AuthenticatedMode):
             A ValueError, if the tag does not fit; output is then as it was.
         """
         self._step("decrypt")
-        self._allowed = _AFTER["verify"]
+        self._allowed = AFTER["verify"]
         check_output(ciphertext, output)
         self._check_strings(1 + (self._nonce is not None))
         try:

@@ -259,8 +259,8 @@ def new_ctr(cipher: Cipher, parameters: dict[str, Any]) -> CtrMode:
     if nonce is not None:
         prefix = small(nonce, "nonce", range(BLOCK_SIZE), "0 to 15 bytes in CTR mode")
     width = BLOCK_SIZE - len(prefix)
-    if initial is None or isinstance(initial, int):
-        value = initial or 0
+    if initial is None or isinstance(initial, int | np.integer):
+        value = int(initial or 0)
         if not 0 <= value < 1 << 8 * width:
             raise InvalidParameter("Initial counter value is too large")
     else:
