@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 import twofishkit as tk
 
 WRONG_PASSWORD, WRONG_FORMAT, DAMAGED = 3, 4, 5
-HEADER_BYTES, END, TWOFISH_FLAG, MOST_ROUNDS = 124, 0xFFFF, 8, 1 << 30
+HEADER_BYTES, END, TWOFISH_FLAG, MOST_ROUNDS = 124, 0xFFFF, 8, 1 << 27
 GROUP_FIELDS = {1: "id", 2: "title"}
 ENTRY_FIELDS = {2: "group", 4: "title", 5: "url", 6: "user", 7: "password", 8: "notes"}
 WITHOUT_SECRETS = ("group", "title", "user", "url")

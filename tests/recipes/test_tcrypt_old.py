@@ -86,15 +86,13 @@ def times(tweak: int, number: int) -> int:
 
 
 def lrw_encrypt(cascade: str, keys: bytes, data: bytes, first: int) -> bytes:
-    """LRW by its definition, a block at a time."""
+    """LRW by its definition, a block at a time; the cipher named last goes first."""
     tweak, result = int.from_bytes(keys[:16]), []
     for at in range(0, len(data), 16):
         mask = times(tweak, first + at // 16).to_bytes(16)
-        block = tk.xor(data[at : at + 16], mask)
-        if cascade == "twofish":
-            block = tk.ECB(keys[32:64]).encrypt(block)
-        else:  # aes-twofish: Twofish first
-            block = AES.new(keys[64:96], AES.MODE_ECB).encrypt(tk.ECB(keys[32:64]).encrypt(block))
+        block = tk.ECB(keys[32:64]).encrypt(tk.xor(data[at : at + 16], mask))
+        if cascade == "aes-twofish":
+            block = AES.new(keys[64:96], AES.MODE_ECB).encrypt(block)
         result.append(tk.xor(block, mask))
     return b"".join(result)
 
@@ -106,9 +104,9 @@ def make_header(cascade: str, keys: bytes, password: bytes, hidden_bytes: int = 
     return salt + lrw_encrypt(cascade, derived, plain.ljust(192, b"\0") + keys, 1)
 
 
-@pytest.mark.parametrize("cascade", ["twofish", "aes-twofish"])
-def test_volumes_made_here(cascade, run: Run):
+def test_volumes_made_here(run: Run):
     """A volume and a hidden one in the same file, each opened by its own password."""
+    cascade = "aes-twofish"
     keys, inner_keys = secrets.token_bytes(256), secrets.token_bytes(256)
     outer, inner = secrets.token_bytes(6 * 512), secrets.token_bytes(5 * 512)
     whole = make_header(cascade, keys, b"outside") + lrw_encrypt(cascade, keys, outer, 1)
@@ -116,14 +114,13 @@ def test_volumes_made_here(cascade, run: Run):
     whole += make_header(cascade, inner_keys, b"inside", len(inner)) + bytes(1024)
     path = run.file(whole)
     for password, hidden, contents in (("outside", [], outer), ("inside", ["--hidden"], inner)):
-        code, out, _ = run("tcrypt_old", "info", path, *hidden, password=password)
-        assert code == 0
-        assert f"{cascade} in LRW, SHA1" in out
         decrypt = ["decrypt", path, *hidden, "--output", run.output]
         assert run("tcrypt_old", *decrypt, password=password) == (0, "", "")
         assert run.output.read_bytes()[: len(contents)] == contents
         run.output.unlink()
-        run.refused("tcrypt_old", WRONG_PASSWORD, *decrypt, password="elsewhere")
+    run.refused("tcrypt_old", WRONG_PASSWORD, *decrypt, password="outside")
+    code, out, _ = run("tcrypt_old", "info", path, *hidden, password="inside")
+    assert (code, f"{cascade} in LRW, SHA1, {len(inner)} bytes" in out) == (0, True)
     assert run.file(whole[:-1]).stat().st_size % 512
     assert "cut off" in run.refused("tcrypt_old", DAMAGED, *decrypt, password="inside")
     changed = bytearray(whole)
