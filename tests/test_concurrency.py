@@ -9,6 +9,9 @@ import pytest
 
 from tests.processes import run
 
+#: Python 3.12 and later warn of every fork in a process that has threads.
+FORKING = ("-Werror", "-Wignore:This process:DeprecationWarning")
+
 #: `work(seed)` encrypts and decrypts with GCM, which needs most kinds of kernels, and gives a digest.
 WORK = """
 import hashlib, threading
@@ -82,9 +85,7 @@ os.close(write_end)
 with os.fdopen(read_end) as pipe:
     print(*(line.split()[1] for line in sorted(pipe)))
 """
-    # Python 3.12 and later warn of every fork in a process that has threads.
-    flags = ("-Werror", "-Wignore:This process:DeprecationWarning")
-    assert run(script, *flags).split() == expected[:3]
+    assert run(script, *FORKING).split() == expected[:3]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -117,8 +118,78 @@ while len(children) < 12:
 thread.join()
 print(*(os.waitpid(pid, 0)[1] for pid in children))
 """
-    flags = ("-Werror", "-Wignore:This process:DeprecationWarning")
-    assert run(script, *flags).split() == ["0"] * 12
+    assert run(script, *FORKING).split() == ["0"] * 12
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize(
+    ("slow", "use"),
+    [
+        ("twofishkit.modes.gcm", "tk.GCM"),
+        ("twofishkit.cipher", "tk.Twofish"),
+        ("twofishkit.kernels.words", "tk.Twofish(bytes(16))"),
+    ],
+)
+def test_child_forked_in_the_middle_of_a_lazy_import(slow, use):
+    """The module takes half a second to be found, and the fork comes then."""
+    if "kernels" in slow:
+        pytest.importorskip("numba")
+    script = f"""
+import faulthandler, os, sys, threading, time
+import twofishkit as tk
+
+class Slow:
+    found = threading.Event()
+
+    def find_spec(self, name, path=None, target=None):
+        if name == {slow!r}:
+            self.found.set()
+            time.sleep(0.5)
+
+sys.meta_path.insert(0, Slow())
+thread = threading.Thread(target=lambda: {use})
+thread.start()
+assert Slow.found.wait(100)
+pid = os.fork()
+if pid == 0:
+    faulthandler.dump_traceback_later(100, exit=True)
+    {use}
+    os._exit(0)
+thread.join()
+print(os.waitpid(pid, 0)[1])
+"""
+    assert run(script, *FORKING) == "0"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_child_forked_while_the_caller_compiles_functions_of_his_own():
+    """Numba's lock is then held by a thread that knows nothing of us."""
+    pytest.importorskip("numba")
+    script = """
+import faulthandler, os, threading, time
+import twofishkit as tk
+tk.Twofish(bytes(16))
+from numba.core.compiler_lock import global_compiler_lock
+
+held = threading.Event()
+
+def compiling():
+    with global_compiler_lock:
+        held.set()
+        time.sleep(0.5)
+
+thread = threading.Thread(target=compiling)
+thread.start()
+held.wait()
+pid = os.fork()
+if pid == 0:
+    faulthandler.dump_traceback_later(100, exit=True)
+    with global_compiler_lock:
+        os._exit(0)
+thread.join()
+print(os.waitpid(pid, 0)[1])
+"""
+    assert run(script, *FORKING) == "0"
 
 
 def test_spawned_processes(expected, tmp_path):

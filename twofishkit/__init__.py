@@ -30,6 +30,7 @@ from twofishkit.errors import (
     UnsupportedType,
     WrongKey,
 )
+from twofishkit.forks import no_fork
 
 # Not lazily: the function and its module share a name, and whoever imports the module first would
 # bind the package's attribute to the module.
@@ -162,7 +163,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is not None:
-        value = getattr(importlib.import_module(home), name)
+        with no_fork:  # a child forked in the middle of an import hangs when it needs the module
+            value = getattr(importlib.import_module(home), name)
     elif name in ("backend", "lab"):  # the lab is built on this API, and so not in __all__
         value = importlib.import_module(f"twofishkit.{name}")
     else:

@@ -132,8 +132,6 @@ def _import(module: str) -> Any:
 @functools.cache
 def numba_obstacle() -> str | None:
     """Why Numba cannot compile kernels in this process, or None if it can. Imports Numba."""
-    # Numba needs logging, which pairs fork hooks: they must not appear while a fork waits for us.
-    importlib.import_module("logging")
     with no_fork:
         try:
             importlib.import_module("numba")

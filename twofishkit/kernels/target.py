@@ -16,10 +16,13 @@ import sys
 import llvmlite.binding as llvm
 import numba
 from numba.core import codegen
+from numba.core.compiler_lock import global_compiler_lock
 
 from twofishkit.forks import wait_also_for
 from twofishkit.kernels.jit import kernel
 
+# Whoever compiles functions of his own with Numba in a thread holds this.
+wait_also_for(global_compiler_lock)
 # llvmlite's own lock: every call of LLVM holds it, the freeing of its objects by the garbage
 # collector, in any thread at any time, among them.
 if hasattr(llvm.ffi.lib, "_lock"):
