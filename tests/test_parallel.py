@@ -202,6 +202,26 @@ def test_long_messages_through_the_public_api_with_eight_callers():
         np.testing.assert_array_equal(result, data)
 
 
+@pytest.mark.parametrize("short", [True, False])
+def test_whole_messages_are_split_from_min_bytes_on(short, monkeypatch):
+    """Below, one call of one kernel; then threads, and the same result."""
+    calls, run = [], parallel.run
+    monkeypatch.setattr(parallel, "run", lambda tasks, threads: (calls.append(threads), run(tasks, threads)))
+    data = np.random.default_rng(11).integers(0, 256, parallel.MIN_BYTES - 16 * short, np.uint8)
+    for mode, call in (
+        (tk.GCM, lambda mode: mode.encrypt_detached(bytes(12), data)[0]),
+        (tk.OCB, lambda mode: mode.encrypt_detached(bytes(12), data)[0]),
+        (lambda key: tk.XTS(2 * key), lambda mode: mode.encrypt(data, 0)),
+    ):
+        with backend.use(threads=2):
+            threaded = mode(bytes(32))
+        with backend.use(threads=1):
+            alone = mode(bytes(32))
+        calls.clear()
+        assert np.array_equal(call(threaded), call(alone))
+        assert calls == ([] if short else [2])
+
+
 def test_an_exception_waits_for_all_parts():
     started, finished = threading.Event(), []
 

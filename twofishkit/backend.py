@@ -243,6 +243,8 @@ def _joined(cipher_row: Row, ghash_row: Row) -> Kernels:
             gcm_decrypt=gcm.gcm_decrypt,
             gcm_encrypt_rows=gcm.gcm_encrypt_rows,
             gcm_decrypt_rows=gcm.gcm_decrypt_rows,
+            gcm_seal_long=gcm.gcm_seal_long,
+            gcm_open_long=gcm.gcm_open_long,
             xor_if_simple=_import(_COMPILED_XOR[0]).xor_if_simple,
             ctr_message=_import("twofishkit.kernels.wide").ctr_message,
             gcm_seal=gcm.gcm_seal,

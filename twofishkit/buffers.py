@@ -54,7 +54,7 @@ _COPY_LIMIT = 1 << 15
 _HUGE_PAGES_FROM = 1 << 22
 
 _U8 = np.dtype(np.uint8)
-_empty, _frombuffer = np.empty, np.frombuffer
+_ndarray, _empty, _frombuffer = np.ndarray, np.empty, np.frombuffer
 
 
 def _memoryview(data: Any, name: str) -> memoryview:
@@ -106,7 +106,12 @@ def _array(data: Any, name: str) -> npt.NDArray[Any]:
 
 def _is_plain(data: Any) -> bool:
     """Whether an argument is already what slots take; most arrays are, and then all else is skipped."""
-    return type(data) is np.ndarray and data.dtype is _U8 and data.ndim == 1 and data.flags.c_contiguous
+    return type(data) is _ndarray and data.dtype is _U8 and data.ndim == 1 and data.flags.c_contiguous
+
+
+def _is_plain_and_writable(data: Any) -> bool:
+    # Bytes are always aligned: "carray" is then C-contiguous and writable.
+    return type(data) is _ndarray and data.dtype is _U8 and data.ndim == 1 and data.flags.carray
 
 
 def _is_array(data: Any) -> bool:
@@ -134,6 +139,8 @@ def byte_length(data: Data, name: str = "data") -> int:
     """
     if type(data) is bytes:
         return len(data)
+    if type(data) is _ndarray and data.dtype is _U8:
+        return data.nbytes
     if _is_array(data):
         return _array(data, name).nbytes
     return _memoryview(data, name).nbytes
@@ -205,6 +212,9 @@ def writable(out: Any, n: int, name: str = "out") -> Bytes:
     InvalidBuffer
         If it is read-only, not C-contiguous or not of exactly n bytes.
     """
+    if _is_plain_and_writable(out) and out.size == n:
+        fit: Bytes = out
+        return fit
     view: Any  # both have nbytes
     if isinstance(out, np.ndarray):
         view = _array(out, name)
@@ -220,9 +230,6 @@ def writable(out: Any, n: int, name: str = "out") -> Bytes:
         raise InvalidBuffer(f"{name} is not C-contiguous; results are written to contiguous memory only")
     if n == 0:
         return np.empty(0, _U8)
-    if _is_plain(view):
-        plain: Bytes = view
-        return plain
     return _flat(view) if isinstance(view, np.ndarray) else np.frombuffer(view, _U8)
 
 
@@ -330,7 +337,9 @@ def separate(src: Bytes, dst: Bytes, *, in_place: bool = True) -> Bytes:
     With ``in_place``, memory that starts at the same byte counts as separate: slots then read
     before they write. Without, any overlap makes a copy (for additional data, ...).
     """
-    if not np.may_share_memory(src, dst) or (in_place and (src is dst or _address(src) == _address(dst))):
+    if in_place and src is dst:
+        return src
+    if not np.may_share_memory(src, dst) or (in_place and _address(src) == _address(dst)):
         return src
     return src.copy()
 
@@ -360,6 +369,13 @@ def prepare(
     finish : callable
         Gives what the caller gets.
     """
+    if n is None and _is_plain_and_writable(out):
+        # What fits needs no other checks. Most calls of bulk work come this way, many on one array in place.
+        target: Bytes = out  # type: ignore[assignment]
+        if data is out:
+            return target, target, lambda: target
+        if _is_plain(data) and data.size == target.size:  # type: ignore[union-attr]
+            return separate(data, target), target, lambda: target  # type: ignore[arg-type]
     if n is None:
         n = len(data) if type(data) is bytes else byte_length(data, name)
     if type(data) is bytes and out is None and n <= _COPY_LIMIT:

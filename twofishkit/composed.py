@@ -54,7 +54,9 @@ def derive(
     -------
     CipherSlots
     """
-    derived = _serial(encrypt_blocks) | _chained(encrypt_blocks, decrypt_blocks)
+    derived: dict[str, Callable[..., Any]] = _serial(encrypt_blocks) | _chained(
+        encrypt_blocks, decrypt_blocks
+    )
     derived |= _counted(encrypt_blocks) | _tweaked(encrypt_blocks, decrypt_blocks)
     derived |= _keyed(expand_key, wipe, encrypt_blocks, decrypt_blocks)
     derived |= given

@@ -431,4 +431,5 @@ def threaded(kernels: Kernels, threads: int) -> Kernels:
         threads=threads,
         gcm_encrypt=split.gcm_encrypt,
         gcm_decrypt=split.gcm_decrypt,
+        long_bytes=MIN_BYTES - 1,
     )

@@ -16,6 +16,7 @@ Rules that hold for every slot
 - Slots hold no state of their own and may run in many threads at once.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -67,6 +68,16 @@ class CipherSlots:
                           suffices; offset and checksum are updated; ocb_decrypt
     ocb_hash              (schedule, ls, offset, total, first, src): RFC 7253 HASH over whole
                           blocks; offset and total (the running sum) are updated
+    xts_encrypt_units     (schedule, tweak_schedule, first, unit_bytes, src, dst), or None: data units of
+                          whole blocks, numbered from first on, a bytes object of 16 bytes, little-endian;
+                          both schedules have ``cores``; xts_decrypt_units
+    ocb_seal              (schedule, constants uint8[k, 16], nonce, aad, src, dst, tag), or None: a
+                          whole message in one call. constants are L_*, L_$, L_0, L_1, ..., nonce is
+                          a bytes object, aad too or a uint8 array, tag a bytearray that is filled.
+    ocb_open              (schedule, constants, nonce, aad, src, scratch, dst, tag) -> bool, or None:
+                          the inverse. tag is a bytes object; False, and dst as it was, if it does not
+                          fit. scratch, as long as dst, is zeros in the end; or it is dst itself,
+                          which is zeros in the end if the tag does not fit.
     ====================  =====================================================================
     """
 
@@ -97,6 +108,10 @@ class CipherSlots:
     ocb_encrypt: Callable[..., None]
     ocb_decrypt: Callable[..., None]
     ocb_hash: Callable[..., None]
+    xts_encrypt_units: Callable[..., None] | None = None
+    xts_decrypt_units: Callable[..., None] | None = None
+    ocb_seal: Callable[..., None] | None = None
+    ocb_open: Callable[..., bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -143,6 +158,12 @@ class Kernels:
     and the length block of each (no AAD) absorbed into its tag, which then lacks only E(J0). counters
     are left as they are, and so is the rest of each row. ``gcm_decrypt_rows`` is the inverse.
 
+    ``gcm_seal_long`` is (schedule, table, j0, aad, src, dst, tag): a whole message of up to ``long_bytes``
+    in one call, or None. j0 is the pre-counter block, any 16 bytes-like bytes, aad any contiguous bytes-like
+    object or uint8 array, tag a bytearray of 16 bytes that is filled. ``gcm_open_long`` is the inverse, and
+    returns whether the tag, a bytes object of up to 16 bytes, is right; if not, dst is as it was. Longer
+    messages are for ``gcm_encrypt``, which threads share.
+
     The rest is there for messages so short that Python dominates, or None: one compiled call each,
     on bytes objects as they are. ``out`` is a bytearray of the right length.
 
@@ -161,6 +182,9 @@ class Kernels:
     threads: int = 1
     gcm_encrypt_rows: Callable[..., None] | None = None
     gcm_decrypt_rows: Callable[..., None] | None = None
+    gcm_seal_long: Callable[..., None] | None = None
+    gcm_open_long: Callable[..., bool] | None = None
+    long_bytes: int = sys.maxsize
     xor_if_simple: Any = None
     ctr_message: Callable[..., None] | None = None
     gcm_seal: Callable[..., None] | None = None

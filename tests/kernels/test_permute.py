@@ -18,7 +18,7 @@ if "permute" not in backend.available():
 
 from numba import types
 
-from twofishkit.kernels import gcm_pclmul, permute, permute_schedule, wide, wide_many
+from twofishkit.kernels import gcm_pclmul, permute, permute_schedule, wide, wide_many, wide_ocb, wide_xts
 from twofishkit.kernels.jit import Kernel
 
 KEY = bytes(range(32))
@@ -41,25 +41,44 @@ def test_key_set_up_is_constant_time(kernel):
     assert leaks(kernel) == []
 
 
+VERDICTS = [gcm_pclmul.gcm_open, gcm_pclmul.gcm_open_long, wide_ocb.ocb_open]
 MODES = [
-    value for module in (wide, wide_many) for value in vars(module).values() if isinstance(value, Kernel)
+    value
+    for module in (wide, wide_many, wide_ocb, wide_xts)
+    for value in vars(module).values()
+    if isinstance(value, Kernel) and value not in VERDICTS
 ]
+GCM = [gcm_pclmul.gcm_seal, gcm_pclmul.gcm_seal_long, gcm_pclmul.gcm_encrypt]
 
 
-@pytest.mark.parametrize("kernel", [*MODES, gcm_pclmul.gcm_seal, gcm_pclmul.gcm_encrypt], ids=repr)
+@pytest.mark.parametrize("kernel", [*MODES, *GCM], ids=repr)
 def test_modes_are_constant_time_around_the_cores(kernel):
     """What a mode may do with what it loads: call the core, to which the schedule leads by two addresses.
 
     Counters are loaded too: whether a 128-bit one carries into its high word is the one branch allowed.
     """
+    branches = beside_calls_of_cores(kernel)
+    carries = kernel.dispatcher.__name__ in ("ctr", "ctr_message", "xts_encrypt_units", "xts_decrypt_units")
+    assert len(branches) <= carries
+
+
+def beside_calls_of_cores(kernel):
+    """What else is found in a kernel: branches, and they alone."""
     found = leaks(kernel)
     calls = [line for line in found if re.match(r"(tail )?call void %\S+\(i64", line)]
     loads = [line for line in found if re.match(r"%\S+ = load i64, ", line)]
+    branches = [line for line in found if line.startswith("br i1")]
     assert calls
     assert len(loads) <= len(calls)
-    branches = [line for line in found if line.startswith("br i1") and "ctr" in kernel.dispatcher.__name__]
-    assert len(branches) <= 1
     assert len(found) == len(calls) + len(loads) + len(branches)
+    return branches
+
+
+@pytest.mark.parametrize("kernel", VERDICTS, ids=repr)
+def test_only_the_verdict_on_a_tag_is_told(kernel):
+    """All branches on what was loaded are on one value: whether the two words that differ are zero."""
+    conditions = {re.match(r"br i1 (%\S+),", line)[1] for line in beside_calls_of_cores(kernel)}
+    assert len(conditions) == 1
 
 
 EDGES = [*range(1, 20), 31, 32, 33, 47, 63, 64, 65, 79, 80, 81, 127, 128, 129, 191, 192, 256]

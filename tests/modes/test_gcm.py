@@ -127,6 +127,53 @@ def test_short_and_long_ways_agree(backend):
                     decrypt(NONCE, forged, aad)
 
 
+LONG_EDGES = (4095, 4096, 4097, 4111, 4112, 8191, 8192, 12_288, 20_000)
+
+
+def test_messages_longer_than_a_stretch(backend):
+    """Text and aad around the stretches that kernels work on, and a nonce that is hashed, against NumPy."""
+    rng = np.random.default_rng(8)
+    for i, n in enumerate((0, 1, 100, *LONG_EDGES[: 1 if backend == "reference" else None])):
+        data, aad = rng.integers(0, 256, n, np.uint8), rng.bytes((*LONG_EDGES, 0)[i % 10])
+        nonce = NONCE + bytes(i % 3)
+        with tk.backend.use("numpy"):
+            expected = tk.GCM(KEY).encrypt(nonce, data.tobytes(), aad)
+        gcm = tk.GCM(KEY)
+        for kind in (bytes, bytearray, lambda given: np.frombuffer(given, np.uint8)):
+            ciphertext, tag = gcm.encrypt_detached(nonce, data, kind(aad))
+            assert ciphertext.tobytes() + tag == expected
+            plain = gcm.decrypt_detached(nonce, ciphertext, tag, kind(aad))
+            assert np.array_equal(plain, data)
+        gcm.decrypt_detached(nonce, ciphertext, tag, aad, out=ciphertext)
+        assert np.array_equal(ciphertext, data)
+
+
+@pytest.mark.parametrize("n", [3000, 9001])
+def test_every_part_of_a_longer_message_is_authenticated(backend, n):
+    """And what is refused leaves out, in place or apart, as it was."""
+    n = min(n, 100) if backend == "reference" else n
+    data = np.random.default_rng(n).integers(0, 256, n, np.uint8)
+    gcm = tk.GCM(KEY)
+    ciphertext, tag = gcm.encrypt_detached(NONCE, data, b"aad")
+    for at in (0, 17, n // 2, n - 1):
+        forged = ciphertext.copy()
+        forged[at] ^= 1 << at % 8
+        before, out = forged.copy(), np.full(n, 7, np.uint8)
+        for given in (out, forged):
+            with pytest.raises(InvalidTag):
+                gcm.decrypt_detached(NONCE, forged, tag, b"aad", out=given)
+        assert np.array_equal(forged, before)
+        assert (out == 7).all()
+    for bit in range(0, 128, 7):
+        wrong = bytearray(tag)
+        wrong[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(InvalidTag):
+            gcm.decrypt_detached(NONCE, ciphertext, bytes(wrong), b"aad")
+    for nonce, aad in ((b"other  bytes", b"aad"), (NONCE, b"aae"), (NONCE, b"")):
+        with pytest.raises(InvalidTag):
+            gcm.decrypt_detached(nonce, ciphertext, tag, aad)
+
+
 def test_every_aad_length_of_the_short_way(backend):
     gcm = tk.GCM(KEY)
     for n in range(SHORT_AAD_BYTES + 3):

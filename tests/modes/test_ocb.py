@@ -102,3 +102,61 @@ def test_the_table_of_doublings_reaches_the_limit():
     key = OcbKey(tk.Twofish(KEY))
     assert len(key.ls) == 49
     assert not key.ls.flags.writeable
+
+
+def test_messages_longer_than_a_stretch(backend):
+    """Text and aad around the stretches that kernels work on, against NumPy."""
+    rng = np.random.default_rng(8)
+    for n, m in ((0, 4097), (1, 16), (4095, 0), (4096, 4096), (4097, 17), (8208, 4095), (20_000, 15)):
+        if backend == "reference" and n > 4096:
+            break
+        data, aad, nonce = rng.bytes(n), rng.bytes(m), rng.bytes(1 + n % 15)
+        with tk.backend.use("numpy"):
+            expected = tk.OCB(KEY).encrypt(nonce, data, aad)
+        ocb = tk.OCB(KEY)
+        for kind in (bytes, bytearray, lambda given: np.frombuffer(given, np.uint8)):
+            assert bytes(ocb.encrypt(nonce, kind(data), kind(aad))) == expected
+            assert bytes(ocb.decrypt(nonce, kind(expected), kind(aad))) == data
+        buffer = bytearray(data)
+        tag = ocb.encrypt_detached(nonce, buffer, aad, out=buffer)[1]
+        assert buffer + tag == expected
+        ocb.decrypt_detached(nonce, buffer, tag, aad, out=buffer)
+        assert buffer == data
+
+
+@pytest.mark.parametrize("n", [5, 4096, 9001])
+def test_what_is_refused_leaves_out_as_it_was(backend, n):
+    n = min(n, 100) if backend == "reference" else n
+    data = np.random.default_rng(n).integers(0, 256, n, np.uint8)
+    ocb = tk.OCB(KEY)
+    ciphertext, tag = ocb.encrypt_detached(NONCE, data, b"aad")
+    for at in (0, n // 2, n - 1):
+        forged = ciphertext.copy()
+        forged[at] ^= 1
+        before, out = forged.copy(), np.full(n, 7, np.uint8)
+        for given in (out, forged, None):
+            with pytest.raises(tk.InvalidTag):
+                ocb.decrypt_detached(NONCE, forged, tag, b"aad", out=given)
+        assert np.array_equal(forged, before)
+        assert (out == 7).all()
+
+
+def test_no_plaintext_is_left_in_scratch(monkeypatch):
+    """Verified or not: what was decrypted beside out is overwritten."""
+    ocb = tk.OCB(KEY)
+    data = np.random.default_rng(1).integers(1, 256, 9001, np.uint8)
+    ciphertext, tag = ocb.encrypt_detached(NONCE, data)
+    made = []
+
+    def empty(*arguments):
+        made.append(np.full(*arguments[:1], 7, np.uint8))
+        return made[-1]
+
+    monkeypatch.setattr("twofishkit.modes.ocb.np.empty", empty)
+    out = np.zeros(9001, np.uint8)
+    ocb.decrypt_detached(NONCE, ciphertext, tag, out=out)
+    assert np.array_equal(out, data)
+    with pytest.raises(tk.InvalidTag):
+        ocb.decrypt_detached(NONCE, ciphertext, bytes(16), out=out)
+    assert len(made) == 2
+    assert not any(scratch.any() for scratch in made)

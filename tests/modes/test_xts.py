@@ -47,6 +47,34 @@ def test_sectors_count_up(backend, size):
         assert np.array_equal(xts.encrypt(data, first.to_bytes(16, "little"), sector_size=size), at_once)
 
 
+@pytest.mark.parametrize(("size", "n"), [(16, 600), (48, 257), (4096, 3), (9008, 2), (512, 300)])
+def test_more_sectors_than_a_stretch(backend, size, n):
+    """Numbers that carry on the way, against NumPy; in place too."""
+    n = min(n, 3) if backend == "reference" else n
+    data = np.random.default_rng(5).integers(0, 256, (n, size), np.uint8)
+    xts = tk.XTS(KEY)
+    for first in (0, 2**64 - n // 2, 2**128 - n):
+        with tk.backend.use("numpy"):
+            expected = tk.XTS(KEY).encrypt(data, first, sector_size=size)
+        found = xts.encrypt(data, first, sector_size=size)
+        assert np.array_equal(found, expected)
+        assert xts.decrypt(found, first, sector_size=size, out=found) is found
+        assert np.array_equal(found, data)
+
+
+def test_keys_of_different_backends():
+    """The two ciphers of a pair need not have been made for the same backend."""
+    data = bytes(range(256)) * 20
+    expected = tk.XTS(KEY).encrypt(data, 5, sector_size=512)
+    with tk.backend.use("numpy"):
+        of_numpy = tk.Twofish(KEY[:32]), tk.Twofish(KEY[32:])
+    of_default = tk.Twofish(KEY[:32]), tk.Twofish(KEY[32:])
+    for first, second in ((of_numpy[0], of_default[1]), (of_default[0], of_numpy[1])):
+        xts = tk.XTS((first, second))
+        assert xts.encrypt(data, 5, sector_size=512) == expected
+        assert xts.decrypt(expected, 5, sector_size=512) == data
+
+
 @pytest.mark.parametrize("size", [512, 520])
 def test_more_sectors_than_a_group(size, monkeypatch):
     monkeypatch.setattr("twofishkit.modes.xts._GROUP_BYTES", 3 * size)

@@ -39,3 +39,15 @@ def gcm_seal(schedule, table, nonce, aad, data, out, tag_length):
 def gcm_open(schedule, table, nonce, aad, data, out, tag_length):
     """out = plaintext of a short message if its tag is right; returns whether it is."""
     return wide_gcm.open_body(ghash_update, schedule, table, nonce, aad, data, out, tag_length)
+
+
+@kernel(wide_gcm.SEAL_LONG)
+def gcm_seal_long(schedule, table, j0, aad, src, dst, tag):
+    """dst = src ^ keystream, and the tag."""
+    wide_gcm.seal_long_body(ghash_update, schedule, table, j0, aad, src, dst, tag)
+
+
+@kernel(wide_gcm.OPEN_LONG)
+def gcm_open_long(schedule, table, j0, aad, src, dst, tag):
+    """dst = src ^ keystream if the tag is right; returns whether it is."""
+    return wide_gcm.open_long_body(ghash_update, schedule, table, j0, aad, src, dst, tag)

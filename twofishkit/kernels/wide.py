@@ -245,12 +245,12 @@ def cfb8_decrypt(schedule, iv, src, dst):
 
 
 @inline
-def xts_run(schedule, tweaks, src, dst, decrypting):
-    """C = E(P ^ T) ^ T, T times alpha from block to block; a chunk runs on across data units."""
+def xts_blocks(keys, tweak, source, target, units, in_unit, decrypting):
+    """C = E(P ^ T) ^ T, T times alpha from block to block, for units of so many blocks each.
+
+    All by address: of the tweaks one after the other, too, and they move on. A chunk runs on across units.
+    """
     scratch, work, masks = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES), v.stack(WORK_BYTES)
-    units, length = src.shape
-    keys, tweak, source, target = v.address(schedule), v.address(tweaks), v.address(src), v.address(dst)
-    in_unit = length >> 4
     blocks = units * in_unit
     left = in_unit
     for first in range(0, blocks, CHUNK):
@@ -269,9 +269,17 @@ def xts_run(schedule, tweaks, src, dst, decrypting):
             decrypt(keys, work, target + 16 * first, n, masks, scratch)
         else:
             encrypt(keys, work, target + 16 * first, n, masks, scratch)
-    v.wipe(scratch, scratch_used(src.size))
-    v.wipe(work, min(src.size + 64, WORK_BYTES))
-    v.wipe(masks, min(src.size + 256, WORK_BYTES))
+    v.wipe(scratch, scratch_used(16 * blocks))
+    v.wipe(work, min(16 * blocks + 64, WORK_BYTES))
+    v.wipe(masks, min(16 * blocks + 256, WORK_BYTES))
+
+
+@inline
+def xts_run(schedule, tweaks, src, dst, decrypting):
+    """`xts_blocks` for arrays."""
+    units, length = src.shape
+    keys, tweak, source, target = v.address(schedule), v.address(tweaks), v.address(src), v.address(dst)
+    xts_blocks(keys, tweak, source, target, units, length >> 4, decrypting)
 
 
 @kernel("void(u1[::1], u1[:, ::1], u1[:, ::1], u1[:, ::1])")
@@ -287,18 +295,16 @@ def xts_decrypt(schedule, tweaks, src, dst):
 
 
 @inline
-def ocb_run(schedule, ls, offset, checksum, first_number, src, dst, decrypting):
-    """C_i = E(P_i ^ Offset_i) ^ Offset_i, or the inverse; checksum ^= P_i.
+def ocb_blocks(keys, ls, mask, first_number, source, target, blocks, decrypting):
+    """C_i = E(P_i ^ Offset_i) ^ Offset_i, or the inverse, all by address; mask is the offset before.
 
-    The checksum is over the plaintext: from src before a chunk is written, or from dst after.
+    Returns the last offset and the sum of all P_i: from src before a chunk is written, or from dst after.
     """
     scratch, work, masks = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES), v.stack(WORK_BYTES)
-    keys, source, target = v.address(schedule), v.address(src), v.address(dst)
-    mask, total = v.load(v.u64x2, offset, 0), v.load(v.u64x2, checksum, 0)
-    blocks = src.size >> 4
+    total = v.zero(v.u64x2)
     for first in range(0, blocks, CHUNK):
         n = min(CHUNK, blocks - first)
-        mask = fill_offsets(masks, mask, v.address(ls), first_number + first, n)
+        mask = fill_offsets(masks, mask, ls, first_number + first, n)
         xor_bytes(work, 0, source, 16 * first, masks, 0, 16 * n)
         if decrypting:
             decrypt(keys, work, target + 16 * first, n, masks, scratch)
@@ -306,11 +312,21 @@ def ocb_run(schedule, ls, offset, checksum, first_number, src, dst, decrypting):
         else:
             total = sum_blocks(total, source + 16 * first, n)
             encrypt(keys, work, target + 16 * first, n, masks, scratch)
+    v.wipe(scratch, scratch_used(16 * blocks))
+    v.wipe(work, min(16 * blocks + 64, WORK_BYTES))
+    v.wipe(masks, min(16 * blocks + 256, WORK_BYTES))
+    return mask, total
+
+
+@inline
+def ocb_run(schedule, ls, offset, checksum, first_number, src, dst, decrypting):
+    """`ocb_blocks` for arrays; checksum ^= P_i."""
+    source, target, before = v.address(src), v.address(dst), v.load(v.u64x2, offset, 0)
+    mask, total = ocb_blocks(
+        v.address(schedule), v.address(ls), before, first_number, source, target, src.size >> 4, decrypting
+    )
     v.store(offset, 0, mask)
-    v.store(checksum, 0, total)
-    v.wipe(scratch, scratch_used(src.size))
-    v.wipe(work, min(src.size + 64, WORK_BYTES))
-    v.wipe(masks, min(src.size + 256, WORK_BYTES))
+    v.store(checksum, 0, total ^ v.load(v.u64x2, checksum, 0))
 
 
 @kernel("void(u1[::1], u1[:, ::1], u1[::1], u1[::1], i8, u1[::1], u1[::1])")
@@ -325,20 +341,31 @@ def ocb_decrypt(schedule, ls, offset, checksum, first_number, src, dst):
     ocb_run(schedule, ls, offset, checksum, first_number, src, dst, True)
 
 
+@inline
+def ocb_sum(keys, ls, mask, first_number, source, blocks):
+    """The last offset and the sum of E(A_i ^ Offset_i) for blocks at an address; mask is the one before."""
+    scratch, work, total = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES), v.zero(v.u64x2)
+    for first in range(0, blocks, CHUNK):
+        n = min(CHUNK, blocks - first)
+        mask = fill_offsets(work, mask, ls, first_number + first, n)
+        xor_bytes(work, 0, source, 16 * first, work, 0, 16 * n)
+        encrypt(keys, work, work, n, 0, scratch)
+        total = sum_blocks(total, work, n)
+    v.wipe(scratch, scratch_used(16 * blocks))
+    v.wipe(work, min(16 * blocks + 64, WORK_BYTES))
+    return mask, total
+
+
 @kernel("void(u1[::1], u1[:, ::1], u1[::1], u1[::1], i8, u1[::1])")
 def ocb_hash(schedule, ls, offset, total, first_number, src):
     """total ^= E(A_i ^ Offset_i) for each whole block A_i. Source: RFC 7253, section 4.1."""
-    scratch, work = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES)
-    keys, source = v.address(schedule), v.address(src)
-    mask, sum_ = v.load(v.u64x2, offset, 0), v.load(v.u64x2, total, 0)
-    blocks = src.size >> 4
-    for first in range(0, blocks, CHUNK):
-        n = min(CHUNK, blocks - first)
-        mask = fill_offsets(work, mask, v.address(ls), first_number + first, n)
-        xor_bytes(work, 0, source, 16 * first, work, 0, 16 * n)
-        encrypt(keys, work, work, n, 0, scratch)
-        sum_ = sum_blocks(sum_, work, n)
+    mask, sum_ = ocb_sum(
+        v.address(schedule),
+        v.address(ls),
+        v.load(v.u64x2, offset, 0),
+        first_number,
+        v.address(src),
+        src.size >> 4,
+    )
     v.store(offset, 0, mask)
-    v.store(total, 0, sum_)
-    v.wipe(scratch, scratch_used(src.size))
-    v.wipe(work, min(src.size + 64, WORK_BYTES))
+    v.store(total, 0, sum_ ^ v.load(v.u64x2, total, 0))

@@ -13,7 +13,7 @@ Source: NIST SP 800-38D, 7.1 and 7.2.
 import numpy as np
 from numba import types
 
-from twofishkit.kernels.counters import load_counter, store_counter
+from twofishkit.kernels.counters import add_counter, load_counter, store_counter
 from twofishkit.kernels.jit import inline
 from twofishkit.kernels.native import SCRATCH_BYTES, encrypt, scratch_used
 from twofishkit.kernels.wide import CHUNK_BYTES, WORK_BYTES, ctr_chunk
@@ -31,6 +31,8 @@ WHOLE = "void(u1[::1], u8[::1], u1[::1], u1[::1], u1[::1], u1[::1])"
 ROWS = "void(u1[::1], u8[::1], u1[::1], u1[::1], u1[:, ::1], u1[:, ::1])"
 _SHORT = (types.uint8[::1], types.uint64[::1], _BYTES, _BYTES, _BYTES, _BYTEARRAY, types.int64)
 SEAL, OPEN = types.void(*_SHORT), types.boolean(*_SHORT)
+_LONG = (types.uint8[::1], types.uint64[::1], _BYTES, _BYTES, types.uint8[::1], types.uint8[::1])
+SEAL_LONG, OPEN_LONG = types.void(*_LONG, _BYTEARRAY), types.boolean(*_LONG, _BYTES)
 
 _TEXT_BYTES = SHORT_AAD_BYTES + SHORT_BYTES + 64
 
@@ -185,4 +187,70 @@ def open_body(update, schedule, table, nonce, aad, data, out, tag_length):
         xor_bytes(v.address(out), 0, source, 0, work, 16, n)
     v.wipe(scratch, scratch_used(n + 16))
     v.wipe(work, n + 80)
+    return genuine
+
+
+# Messages of any length --------------------------------------------------------------------------
+
+
+@inline
+def start_long(update, keys, table, j0, aad, work, y):
+    """Return the counter after J0; E(J0) is then in the first 16 bytes of work, y has absorbed aad."""
+    v.store(y, 0, v.zero(v.u64x2))
+    for at in range(0, len(aad), CHUNK_BYTES):
+        n = min(CHUNK_BYTES, len(aad) - at)
+        v.store(work, (n - 1) & -16, v.zero(v.u64x2))
+        copy_bytes(work, v.address(aad) + at, n)
+        update(table, y, work, 0, (n + 15) >> 4)
+    encrypt(keys, v.address(j0), work, 1, 0, 0)
+    low, high = load_counter(v.address(j0), False)
+    return add_counter(low, high, 1, 32)
+
+
+@inline
+def end_text(update, table, y, n_aad, text, n_bytes):
+    """Absorb what of n bytes at an address does not fill a block, and the lengths."""
+    tail, rest = v.stack(32), n_bytes & 15
+    v.store(tail, 0, v.load_first(v.u64x2, text, n_bytes - rest, rest))
+    at = 16 if rest else 0
+    store_u64(tail, at, swap_bytes(np.uint64(8 * n_aad)))
+    store_u64(tail, at + 8, swap_bytes(np.uint64(8 * n_bytes)))
+    update(table, y, tail, 0, 1 + (at >> 4))
+
+
+@inline
+def seal_long_body(update, schedule, table, j0, aad, src, dst, tag):
+    """dst = src ^ keystream, tag of 16 bytes."""
+    scratch, work, y, mask = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES), v.stack(16), v.stack(16)
+    keys, source, target = v.address(schedule), v.address(src), v.address(dst)
+    low, high = start_long(update, keys, table, j0, aad, work, y)
+    v.store(mask, 0, load_block(work, 0))
+    for at in range(0, src.size, CHUNK_BYTES):
+        n = min(CHUNK_BYTES, src.size - at)
+        low, high = ctr_chunk(keys, scratch, work, low, high, 32, False, source + at, target + at, n)
+        update(table, y, target + at, 0, n >> 4)
+    end_text(update, table, y, len(aad), target, src.size)
+    v.store(v.address(tag), 0, load_block(y, 0) ^ load_block(mask, 0))
+    v.wipe(scratch, scratch_used(src.size))
+    v.wipe(work, min(src.size + 64, WORK_BYTES))
+    v.wipe(mask, 16)
+
+
+@inline
+def open_long_body(update, schedule, table, j0, aad, src, dst, tag):
+    """dst = src ^ keystream if the tag, up to 16 bytes, is right; returns whether it is."""
+    scratch, work, y = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES), v.stack(16)
+    keys, source, target = v.address(schedule), v.address(src), v.address(dst)
+    low, high = start_long(update, keys, table, j0, aad, work, y)
+    update(table, y, source, 0, src.size >> 4)
+    end_text(update, table, y, len(aad), source, src.size)
+    v.store(y, 0, load_block(y, 0) ^ load_block(work, 0))
+    wrong = v.load_first(v.u64x2, y, 0, len(tag)) ^ v.load_first(v.u64x2, v.address(tag), 0, len(tag))
+    genuine = (v.extract(wrong, 0) | v.extract(wrong, 1)) == np.uint64(0)
+    if genuine:
+        for at in range(0, src.size, CHUNK_BYTES):
+            n = min(CHUNK_BYTES, src.size - at)
+            low, high = ctr_chunk(keys, scratch, work, low, high, 32, False, source + at, target + at, n)
+    v.wipe(scratch, scratch_used(src.size))
+    v.wipe(work, min(src.size + 64, WORK_BYTES))
     return genuine

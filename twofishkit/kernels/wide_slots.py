@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twofishkit.kernels import wide, wide_many
+from twofishkit.kernels import wide, wide_many, wide_ocb, wide_xts
 from twofishkit.slots import CipherSlots
 
 #: What of a schedule stays when it is wiped: where the cores' addresses are.
@@ -52,7 +52,7 @@ def make_slots(
         def slot(*arguments):
             if not found[1]:
                 find(1, decrypt_core)
-            kernel(*arguments)
+            return kernel(*arguments)
 
         return slot
 
@@ -83,4 +83,8 @@ def make_slots(
         ocb_encrypt=wide.ocb_encrypt,
         ocb_decrypt=deciphering(wide.ocb_decrypt),
         ocb_hash=wide.ocb_hash,
+        xts_encrypt_units=wide_xts.xts_encrypt_units,
+        xts_decrypt_units=deciphering(wide_xts.xts_decrypt_units),
+        ocb_seal=wide_ocb.ocb_seal,
+        ocb_open=deciphering(wide_ocb.ocb_open),
     )

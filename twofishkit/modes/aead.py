@@ -16,7 +16,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from twofishkit.buffers import Bytes, Data, Out, Result, as_bytes, byte_length, output_like, separate, small
+from twofishkit.buffers import (
+    Bytes,
+    Data,
+    Out,
+    Result,
+    as_bytes,
+    byte_length,
+    output_like,
+    prepare,
+    separate,
+    small,
+)
 from twofishkit.errors import InvalidParameter, InvalidTag, LimitExceeded
 
 # SP 800-38D allows 2^64 - 1 bits, whole bytes; the other modes' length fields hold as much or more.
@@ -90,6 +101,8 @@ def check_tag(expected: bytes, tag: bytes) -> None:
 
 def tag_bytes(tag: Data, tag_length: int) -> bytes:
     """Return a detached tag as bytes, or raise InvalidTag if it does not have tag_length bytes."""
+    if type(tag) is bytes and len(tag) == tag_length:
+        return tag
     return small(
         tag, "tag", (tag_length,), f"{tag_length} bytes, as fixed when the object was made", InvalidTag
     )
@@ -207,10 +220,7 @@ def encrypt_detached(
     n = byte_length(data)
     self._check_length(n, checked_nonce)
     checked_aad = self._check_aad(aad)
-    dst, finish = output_like(data, n, out)
-    src = as_bytes(data)
-    if out is not None:
-        src = separate(src, dst)
+    src, dst, finish = prepare(data, out)
     tag = self._seal(checked_nonce, checked_aad, src, dst)
     return finish(), tag
 
@@ -247,10 +257,7 @@ def decrypt_detached(
     self._check_length(n, checked_nonce)
     checked_tag = tag_bytes(tag, self.tag_length)
     checked_aad = self._check_aad(aad)
-    dst, finish = output_like(ciphertext, n, out)
-    src = as_bytes(ciphertext, "ciphertext")
-    if out is not None:
-        src = separate(src, dst)
+    src, dst, finish = prepare(ciphertext, out, "ciphertext")
     self._open(checked_nonce, checked_aad, src, checked_tag, dst, out is None)
     return finish()
 

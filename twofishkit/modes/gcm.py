@@ -10,10 +10,8 @@ power to forge. An empty nonce is refused: J0 would then be 0 and E(J0) would be
 
 import struct
 
-import numpy as np
-
 from twofishkit.blocks import BLOCK_BYTES, BlockHash, view, xor_blocks, zero_block
-from twofishkit.buffers import Bytes, Data, Out, Result, small
+from twofishkit.buffers import Bytes, Data, Out, Result, as_bytes, small
 from twofishkit.cipher import Cipher, as_cipher, describe
 from twofishkit.errors import InvalidTag, LimitExceeded
 from twofishkit.modes import aead
@@ -39,19 +37,21 @@ class GcmKey:
         self.table = cipher._kernels.ghash.ghash_key(h)
         h.fill(0)
 
+    def pre_counter(self, nonce: bytes) -> bytes:
+        """Return J0 for a nonce of at least one byte."""
+        if len(nonce) == _NONCE_BYTES:
+            return nonce + b"\0\0\0\1"
+        j0 = zero_block()
+        padded = nonce + bytes(-len(nonce) % 16) + struct.pack(">QQ", 0, 8 * len(nonce))
+        self.cipher._kernels.ghash.ghash(self.table, j0, view(padded))
+        return j0.tobytes()
+
     def start(self, nonce: bytes) -> tuple[Bytes, Bytes]:
         """Return the counter block inc32(J0) and E(J0), for a nonce of at least one byte."""
-        if len(nonce) == 12:
-            counter = np.frombuffer(bytearray(nonce + b"\0\0\0\1"), np.uint8)
-        else:
-            counter = zero_block()
-            padded = nonce + bytes(-len(nonce) % 16) + struct.pack(">QQ", 0, 8 * len(nonce))
-            self.cipher._kernels.ghash.ghash(self.table, counter, view(padded))
-        mask = zero_block()
-        self.cipher._kernels.cipher.encrypt_blocks(self.cipher._schedule, counter, mask)
-        count = int.from_bytes(counter[12:].tobytes()) + 1
-        counter[12:] = view((count % (1 << 32)).to_bytes(4))
-        return counter, mask
+        j0, mask = self.pre_counter(nonce), zero_block()
+        self.cipher._kernels.cipher.encrypt_blocks(self.cipher._schedule, view(j0), mask)
+        count = (int.from_bytes(j0[12:]) + 1) % (1 << 32)
+        return view(j0[:12] + count.to_bytes(4)).copy(), mask
 
     def crypt(self, counter: Bytes, src: Bytes, dst: Bytes) -> None:
         """dst = src ^ keystream; the counter, its last 32 bits, moves on."""
@@ -154,7 +154,15 @@ class GCM:
     b'secret'
     """
 
-    __slots__ = ("_gcm_open", "_gcm_seal", "_key", "tag_length")
+    __slots__ = (
+        "_key",
+        "_long_bytes",
+        "_open_long",
+        "_open_short",
+        "_seal_long",
+        "_seal_short",
+        "tag_length",
+    )
 
     _tag_first = False
 
@@ -162,7 +170,9 @@ class GCM:
         self.tag_length = aead.check_tag_length(tag_length, range(12, 17), "GCM")
         self._key = GcmKey(as_cipher(key))
         kernels = self._key.cipher._kernels
-        self._gcm_seal, self._gcm_open = kernels.gcm_seal, kernels.gcm_open
+        self._seal_short, self._open_short = kernels.gcm_seal, kernels.gcm_open
+        self._seal_long, self._open_long = kernels.gcm_seal_long, kernels.gcm_open_long
+        self._long_bytes = kernels.long_bytes
 
     def encrypt(self, nonce: Data, data: Data, aad: Data = b"", *, out: Out = None) -> Result:
         if (
@@ -171,12 +181,12 @@ class GCM:
             and len(data) <= SHORT_BYTES
             and len(aad) <= SHORT_AAD_BYTES
             and out is None
-            and self._gcm_seal is not None
+            and self._seal_short is not None
         ):
             # A short message is dominated by what surrounds the kernels: one call does it all.
             key, tag_length = self._key, self.tag_length
             sealed = bytearray(len(data) + tag_length)
-            self._gcm_seal(key.cipher._schedule, key.table, nonce, aad, data, sealed, tag_length)
+            self._seal_short(key.cipher._schedule, key.table, nonce, aad, data, sealed, tag_length)
             return bytes(sealed)
         return aead.encrypt(self, nonce, data, aad, out=out)
 
@@ -187,12 +197,12 @@ class GCM:
             and self.tag_length <= len(data) <= SHORT_BYTES
             and len(aad) <= SHORT_AAD_BYTES
             and out is None
-            and self._gcm_open is not None
+            and self._open_short is not None
         ):
             key, tag_length = self._key, self.tag_length
             opened = bytearray(len(data) - tag_length)
             schedule = key.cipher._schedule
-            if not self._gcm_open(schedule, key.table, nonce, aad, data, opened, tag_length):
+            if not self._open_short(schedule, key.table, nonce, aad, data, opened, tag_length):
                 raise InvalidTag(aead.FORGED)
             return bytes(opened)
         return aead.decrypt(self, nonce, data, aad, out=out)
@@ -212,31 +222,42 @@ class GCM:
         return AeadDecryptor(self, nonce, aad)
 
     def _check_nonce(self, nonce: Data) -> bytes:
-        return check_nonce(nonce)
+        return nonce if type(nonce) is bytes and len(nonce) == _NONCE_BYTES else check_nonce(nonce)
 
     def _check_length(self, n: int, nonce: bytes) -> None:
         if n > LIMIT_BYTES:
             raise LimitExceeded(f"the message has {n} bytes; GCM allows 2^36 - 32 under one nonce")
 
-    def _check_aad(self, aad: Data) -> Bytes:
-        return aead.check_aad(aad)
+    def _check_aad(self, aad: Data) -> Bytes | bytes:
+        return aad if type(aad) is bytes else aead.check_aad(aad)
 
-    def _seal(self, nonce: bytes, aad: Bytes, src: Bytes, dst: Bytes) -> bytes:
+    def _seal(self, nonce: bytes, aad: Bytes | bytes, src: Bytes, dst: Bytes) -> bytes:
         key = self._key
-        cipher = key.cipher
+        schedule = key.cipher._schedule
+        if self._seal_long is not None and src.size <= self._long_bytes:
+            tag = bytearray(BLOCK_BYTES)
+            self._seal_long(schedule, key.table, key.pre_counter(nonce), aad, src, dst, tag)
+            return bytes(tag)[: self.tag_length]
         counter, mask = key.start(nonce)
         y = zero_block()
-        key.absorb(y, aad)
-        cipher._kernels.gcm_encrypt(cipher._schedule, key.table, counter, y, src, dst)
-        return key.tag(y, mask, aad.size, src.size)[: self.tag_length]
+        key.absorb(y, as_bytes(aad))
+        key.cipher._kernels.gcm_encrypt(schedule, key.table, counter, y, src, dst)
+        return key.tag(y, mask, len(aad), src.size)[: self.tag_length]
 
-    def _open(self, nonce: bytes, aad: Bytes, src: Bytes, tag: bytes, dst: Bytes, fresh: bool) -> None:
+    def _open(
+        self, nonce: bytes, aad: Bytes | bytes, src: Bytes, tag: bytes, dst: Bytes, fresh: bool
+    ) -> None:
         key = self._key
+        schedule = key.cipher._schedule
+        if self._open_long is not None and src.size <= self._long_bytes:
+            if not self._open_long(schedule, key.table, key.pre_counter(nonce), aad, src, dst, tag):
+                raise InvalidTag(aead.FORGED)
+            return
         counter, mask = key.start(nonce)
         y = zero_block()
-        key.absorb(y, aad)
+        key.absorb(y, as_bytes(aad))
         key.absorb(y, src)
-        aead.check_tag(key.tag(y, mask, aad.size, src.size), tag)
+        aead.check_tag(key.tag(y, mask, len(aad), src.size), tag)
         key.crypt(counter, src, dst)
 
     def __repr__(self) -> str:

@@ -9,9 +9,9 @@ always taken over plaintext.
 import numpy as np
 
 from twofishkit.blocks import BlockQueue, double, view, xor_blocks, zero_block
-from twofishkit.buffers import Bytes, Data, small
+from twofishkit.buffers import Bytes, Data, as_bytes, small
 from twofishkit.cipher import Cipher, as_cipher, describe
-from twofishkit.errors import LimitExceeded
+from twofishkit.errors import InvalidTag, LimitExceeded
 from twofishkit.modes import aead
 from twofishkit.modes.aead_streams import AeadDecryptor, AeadEncryptor
 
@@ -29,18 +29,21 @@ class OcbKey:
     l_star, l_dollar : bytes, 16
     ls : uint8[49, 16]
         L_i for blocks up to number 2^49 - 1.
+    constants : uint8[51, 16]
+        L_*, L_$ and all L_i.
     """
 
-    __slots__ = ("cipher", "l_dollar", "l_star", "ls")
+    __slots__ = ("cipher", "constants", "l_dollar", "l_star", "ls")
 
     def __init__(self, cipher: Cipher) -> None:
         self.cipher = cipher
         self.l_star = self.encipher(bytes(16))
-        self.l_dollar = double(self.l_star)
-        ls = [double(self.l_dollar)]
-        while len(ls) < 49:
-            ls.append(double(ls[-1]))
-        self.ls = np.frombuffer(b"".join(ls), np.uint8).reshape(-1, 16)
+        constants = [self.l_star]
+        while len(constants) < 51:
+            constants.append(double(constants[-1]))
+        self.l_dollar = constants[1]
+        self.constants = view(b"".join(constants)).reshape(-1, 16)
+        self.ls = self.constants[2:]
 
     def encipher(self, block: bytes) -> bytes:
         """Return E(block)."""
@@ -219,18 +222,34 @@ class OCB:
         if n > LIMIT_BYTES:
             raise LimitExceeded(f"the message has {n} bytes; OCB allows 2^48 blocks of 16 bytes")
 
-    def _check_aad(self, aad: Data) -> Bytes:
-        return aead.check_aad(aad)
+    def _check_aad(self, aad: Data) -> Bytes | bytes:
+        return aad if type(aad) is bytes else aead.check_aad(aad)
 
-    def _seal(self, nonce: bytes, aad: Bytes, src: Bytes, dst: Bytes) -> bytes:
+    def _seal(self, nonce: bytes, aad: Bytes | bytes, src: Bytes, dst: Bytes) -> bytes:
+        key = self._key
+        seal = key.cipher._kernels.cipher.ocb_seal
+        if seal is not None and src.size <= key.cipher._kernels.long_bytes:
+            tag = bytearray(self.tag_length)
+            seal(key.cipher._schedule, key.constants, nonce, aad, src, dst, tag)
+            return bytes(tag)
         message = self._message(nonce)
-        message.absorb_aad(aad)
+        message.absorb_aad(as_bytes(aad))
         message.encrypt(src, dst)
         return message.tag()[: self.tag_length]
 
-    def _open(self, nonce: bytes, aad: Bytes, src: Bytes, tag: bytes, dst: Bytes, fresh: bool) -> None:
+    def _open(
+        self, nonce: bytes, aad: Bytes | bytes, src: Bytes, tag: bytes, dst: Bytes, fresh: bool
+    ) -> None:
+        key = self._key
+        open_ = key.cipher._kernels.cipher.ocb_open
+        longest = key.cipher._kernels.long_bytes
+        if open_ is not None and src.size <= (longest if fresh else min(longest, aead.SCRATCH_BYTES)):
+            scratch = dst if fresh else np.empty(src.size, np.uint8)
+            if not open_(key.cipher._schedule, key.constants, nonce, aad, src, scratch, dst, tag):
+                raise InvalidTag(aead.FORGED)
+            return
         message = self._message(nonce)
-        message.absorb_aad(aad)
+        message.absorb_aad(as_bytes(aad))
         aead.decrypt_then_verify(message, self._message(nonce).decrypt, src, tag, dst, fresh)
 
     def __repr__(self) -> str:

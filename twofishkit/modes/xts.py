@@ -89,8 +89,9 @@ class XTS:
         InvalidBuffer, UnsupportedType, StateError
             For buffers that cannot be used, or a wiped key.
         """
-        slot = self._data_cipher._kernels.cipher.xts_encrypt
-        return self._process(slot, _encrypt_stealing, data, tweak, sector_size, out)
+        slots = self._data_cipher._kernels.cipher
+        slot, units_slot = slots.xts_encrypt, slots.xts_encrypt_units
+        return self._process(slot, units_slot, _encrypt_stealing, data, tweak, sector_size, out)
 
     def decrypt(
         self, data: Data, tweak: Data | int, *, sector_size: int | None = None, out: Out = None
@@ -99,12 +100,14 @@ class XTS:
 
         Parameters, results and errors are those of `encrypt`.
         """
-        slot = self._data_cipher._kernels.cipher.xts_decrypt
-        return self._process(slot, _decrypt_stealing, data, tweak, sector_size, out)
+        slots = self._data_cipher._kernels.cipher
+        slot, units_slot = slots.xts_decrypt, slots.xts_decrypt_units
+        return self._process(slot, units_slot, _decrypt_stealing, data, tweak, sector_size, out)
 
     def _process(
         self,
         slot: Slot,
+        units_slot: Callable[..., None] | None,
         stealing: Callable[[Slot, Schedule, Bytes, Bytes, Bytes], None],
         data: Data,
         tweak: Data | int,
@@ -117,6 +120,14 @@ class XTS:
         units = n // m
         first = _tweak_number(tweak, units)
         src, dst, finish = prepare(data, out)
+        if (
+            units_slot is not None
+            and m % BLOCK_SIZE == 0
+            and n <= self._data_cipher._kernels.long_bytes
+            and self._tweak_cipher._kernels.cipher.cores
+        ):
+            units_slot(data_schedule, tweak_schedule, first.to_bytes(BLOCK_SIZE, "little"), m, src, dst)
+            return finish()
         src, dst = src.reshape(units, m), dst.reshape(units, m)
         group = max(1, _GROUP_BYTES // m)
         for start in range(0, units, group):
