@@ -11,7 +11,9 @@ miss the cache in every process and leave a file behind each time.
 import functools
 import importlib
 
-from numba import njit
+from numba import njit, types
+from numba.core import codegen
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 
 from twofishkit.forks import no_fork
 from twofishkit.kernels.cache import attach
@@ -63,23 +65,46 @@ def kernel(signature):
     return lambda function: Kernel(function, signature)
 
 
+class _HelperLibrary(codegen.JITCodeLibrary):
+    """LLVM code that is linked into that of kernels and optimised there, with its constant arguments.
+
+    What is overridden would optimise it here too, and hand it to LLVM's engine, which makes machine
+    code of all that it gets.
+    """
+
+    def _optimize_final_module(self):
+        pass
+
+    def _finalize_final_module(self):
+        self._finalized = True
+
+
+class _HelperCompiler(CompilerBase):
+    """Numba's pipeline up to LLVM code: no wrappers to call it from Python or C, no machine code."""
+
+    def define_pipelines(self):
+        state = self.state
+        state.flags.no_compile = state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
+        state.library = _HelperLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return [DefaultPassBuilder.define_nopython_pipeline(state)]
+
+
 def inline(function):
     """Decorate a helper that kernels call: compiled into its callers, never on its own.
 
-    Left to itself Numba would emit machine code for each helper too, and wrappers to call it from
-    Python: a quarter of the time that kernels take to compile.
+    Arguments are typed without the values of literals: one form of a helper serves ``f(x, 0)`` and
+    ``f(x, 1)``, and LLVM, which sees the values when it has inlined the helper, does the rest. So what
+    must be a literal to an intrinsic cannot be an argument of a helper: it is a global, or a part of a
+    type (`vectors.lanes`).
+
+    All this is most of the time to a first result: see docs/performance.md.
     """
-    dispatcher = njit(nogil=True, boundscheck=False, error_model="numpy", forceinline=True)(function)
-    compiler = getattr(dispatcher, "_compiler", None)  # a plain function with NUMBA_DISABLE_JIT
-    if compiler is not None:
-        compiler._customize_flags = _without_code
+    options = {"nogil": True, "boundscheck": False, "error_model": "numpy", "forceinline": True}
+    dispatcher = njit(pipeline_class=_HelperCompiler, **options)(function)
+    if hasattr(dispatcher, "add_overload"):  # with NUMBA_DISABLE_JIT it is the plain function
         dispatcher.add_overload = functools.partial(_add_overload, dispatcher)
+        dispatcher.get_call_template = functools.partial(_get_call_template, dispatcher)
     return dispatcher
-
-
-def _without_code(flags):
-    flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
-    return flags
 
 
 def _add_overload(dispatcher, result):
@@ -87,3 +112,10 @@ def _add_overload(dispatcher, result):
     result = result._replace(entry_point=object())
     dispatcher.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
     dispatcher.overloads[tuple(result.signature.args)] = result
+
+
+def _get_call_template(dispatcher, args, kws):
+    """What Numba's method does, for arguments without the values of literals."""
+    args = tuple(types.unliteral(argument) for argument in args)
+    kws = {name: types.unliteral(argument) for name, argument in kws.items()}
+    return type(dispatcher).get_call_template(dispatcher, args, kws)

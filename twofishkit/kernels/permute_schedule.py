@@ -73,13 +73,14 @@ def q(table, x):
 @inline
 def h_bytes(x, j, l0, l1, l2, l3, k):
     """Byte position j of h before MDS; l0 ... are the key bytes of each lane. Source: section 4.3.5."""
-    if k == 4:
-        x = (q(Q1, x) if j in (0, 3) else q(Q0, x)) ^ l3
+    ends, even, low = j == 0 or j == 3, j == 0 or j == 2, j < 2
     if k >= 3:
-        x = (q(Q1, x) if j in (0, 1) else q(Q0, x)) ^ l2
-    x = (q(Q0, x) if j in (0, 2) else q(Q1, x)) ^ l1
-    x = (q(Q0, x) if j in (0, 1) else q(Q1, x)) ^ l0
-    return q(Q1, x) if j in (0, 2) else q(Q0, x)
+        if k == 4:
+            x = (q(Q1, x) if ends else q(Q0, x)) ^ l3
+        x = (q(Q1, x) if low else q(Q0, x)) ^ l2
+    x = (q(Q0, x) if even else q(Q1, x)) ^ l1
+    x = (q(Q0, x) if low else q(Q1, x)) ^ l0
+    return q(Q1, x) if even else q(Q0, x)
 
 
 @inline
@@ -104,8 +105,8 @@ def subkey_column(key, k, j):
     l2, l3 = l1, l1
     if k >= 3:
         l2 = splat_two_bytes(load_u32(key, 16), load_u32(key, 20), j)
-    if k == 4:
-        l3 = splat_two_bytes(load_u32(key, 24), load_u32(key, 28), j)
+        if k == 4:
+            l3 = splat_two_bytes(load_u32(key, 24), load_u32(key, 28), j)
     return h_bytes(v.iota(v.u8x64), j, l0, l1, l2, l3, k)
 
 
@@ -156,8 +157,8 @@ def expand(schedule, key, k, scratch):
     s2, s3 = s1, s1
     if k >= 3:
         s2 = v.extract(words, k - 3)
-    if k == 4:
-        s3 = v.extract(words, 0)
+        if k == 4:
+            s3 = v.extract(words, 0)
     fill_sbox(schedule, 0, s0, s1, s2, s3, k)
     fill_sbox(schedule, 1, s0, s1, s2, s3, k)
     fill_sbox(schedule, 2, s0, s1, s2, s3, k)
