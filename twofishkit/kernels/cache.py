@@ -15,6 +15,8 @@ somebody else owns it or can write to it, or can replace it. Without a usable di
 are compiled afresh in each process, with one warning. A directory that was filled before and is
 read-only now (a container image) serves as it is.
 
+Directories that nobody has used for a month are removed when a new one is made (`cache_age`).
+
 `TWOFISHKIT_CACHE_DIR` names another parent directory; an empty value turns the cache off.
 """
 
@@ -36,6 +38,8 @@ from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
+
+from twofishkit.kernels.cache_age import mark_used, remove_unused
 
 #: Folders of the package whose files end up in machine code: kernels, their vocabulary, and the
 #: reference, whose tables they take in as constants.
@@ -138,12 +142,16 @@ def _directory():
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     parent = parent.resolve()
     directory = parent / f"kernels-{digest(Path(__file__).resolve().parent.parent)}"
-    if not directory.is_dir():
+    is_new = not directory.is_dir()
+    if is_new:
         directory.mkdir(mode=0o700, exist_ok=True)
     for made in (parent, directory):
         reason = refusal(made)
         if reason:
             raise PermissionError(f"{made}: {reason}")
+    mark_used(directory)
+    if is_new:
+        remove_unused(directory)
     if next(directory.iterdir(), None) is None:
         tempfile.TemporaryFile(dir=directory).close()
     return directory
