@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from llvmlite.binding import llvm_version_info
 
 from tests.constant_time import leaks, optimised_module
 from tests.simd import emulate
@@ -88,8 +89,9 @@ def test_pmull_code(aarch64_listings):
 
 def test_portable_code_on_aarch64(aarch64_listings):
     listing = aarch64_listings["ghash"]
-    assert count(listing, "umull2?") >= 32
     assert count(listing, "pmull2?") == 0
+    if llvm_version_info >= (20,):  # LLVM 15, of the oldest Numba, finds none
+        assert count(listing, "umull2?") >= 32
 
 
 @pytest.mark.slow
