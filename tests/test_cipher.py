@@ -1,6 +1,7 @@
 """`Twofish` and `generate_key`: keys, blocks, sharing, wiping."""
 
 import copy
+import dataclasses
 import gc
 import pickle
 import weakref
@@ -132,6 +133,21 @@ def test_wipe(backend):
     cipher.wipe()
     assert repr(cipher) == "Twofish(<128-bit key>)"
     assert cipher.key_size == 16
+
+
+def test_the_copy_of_the_key_is_overwritten(backend, monkeypatch):
+    kernels, seen = backends.current(), []
+
+    def expand_key(key):
+        seen.append(key)
+        return kernels.cipher.expand_key(key)
+
+    cipher = dataclasses.replace(kernels.cipher, expand_key=expand_key)
+    monkeypatch.setattr(backends, "current", lambda: dataclasses.replace(kernels, cipher=cipher))
+    tk.Twofish(bytes(range(1, 33)))
+    (copied,) = seen
+    assert copied.size == 32
+    assert not copied.any()
 
 
 def test_wipe_overwrites_the_schedule():
