@@ -1,6 +1,7 @@
 """Dask and Xarray on a cluster of processes: the key reaches them by its id, and never in what is sent."""
 
 import gc
+import os
 import pickle
 import warnings
 
@@ -29,10 +30,8 @@ pytestmark = pytest.mark.filterwarnings("default")
 DATA = np.random.default_rng(0).integers(0, 1 << 40, (400, 300))
 
 #: As docs/zarr.md says.
-ONE_THREAD = {
-    f"distributed.nanny.pre-spawn-environ.{name}": 1
-    for name in ("TWOFISHKIT_THREADS", "ZARR_THREADING__MAX_WORKERS", "ZARR_ASYNC__CONCURRENCY")
-}
+WORKER_VARIABLES = ("TWOFISHKIT_THREADS", "ZARR_THREADING__MAX_WORKERS", "ZARR_ASYNC__CONCURRENCY")
+ONE_THREAD = {f"distributed.nanny.pre-spawn-environ.{name}": 1 for name in WORKER_VARIABLES}
 
 
 def secrets():
@@ -49,6 +48,8 @@ def assert_no_key(what):
 @pytest.fixture(scope="module")
 def cluster():
     """Two processes of one thread each, that have the key in their environment."""
+    # The nannies, which run in this process, set the workers' variables here too, and leave them.
+    before = {name: os.environ.get(name) for name in WORKER_VARIABLES}
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         with (
@@ -61,6 +62,10 @@ def cluster():
                 env={VARIABLE: KEY.hex()},
             ) as made,
         ):
+            for name, value in before.items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value
             yield made
 
 
