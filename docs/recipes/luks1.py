@@ -57,9 +57,11 @@ class Header:
         iv_hash = self.iv_rule.removeprefix("essiv:") if self.iv_rule.startswith("essiv:") else "sha1"
         known = self.iv_rule in ("plain", "plain64") or self.iv_rule.startswith("essiv:")
         if cipher != "twofish" or self.chaining not in ("xts", "cbc") or not known:
-            raise Refused(WRONG_FORMAT, f"the volume is encrypted with {cipher}-{mode}, not supported here")
+            raise Refused(
+                WRONG_FORMAT, f"the volume is encrypted with {f'{cipher}-{mode}'!a:.40}, not supported here"
+            )
         if not {self.hash, iv_hash} <= hashlib.algorithms_available:
-            raise Refused(WRONG_FORMAT, f"this Python has no hash {self.hash} or {iv_hash}")
+            raise Refused(WRONG_FORMAT, f"this Python has no hash {self.hash!a:.40} or {iv_hash!a:.40}")
         if not all(
             0 < n <= MOST_ITERATIONS for n in (self.digest_iterations, *(slot[0] for slot in self.slots))
         ):

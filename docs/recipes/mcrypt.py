@@ -59,7 +59,7 @@ def read_header(data: bytes) -> Header:
         return data[start:end].decode("latin-1")
 
     if (algorithm := text()) != "twofish":
-        raise Refused(WRONG_FORMAT, f"the file is encrypted with {algorithm}, and not with twofish")
+        raise Refused(WRONG_FORMAT, f"the file is encrypted with {algorithm!a:.40}, and not with twofish")
     key_bytes = int.from_bytes(data[at : at + 2], "little")
     at += 2
     mode, key_mode = text(), text()
@@ -70,9 +70,9 @@ def read_header(data: bytes) -> Header:
     at += 1
     hash_name = text()
     if mode not in MODES and mode != "ecb":
-        raise Refused(WRONG_FORMAT, f"the file's mode is {mode}, which is not supported here")
+        raise Refused(WRONG_FORMAT, f"the file's mode is {mode!a:.40}, which is not supported here")
     if hash_name not in HASHES or key_bytes not in (16, 24, 32):
-        raise Refused(WRONG_FORMAT, f"unsupported: hash {hash_name}, key of {key_bytes} bytes")
+        raise Refused(WRONG_FORMAT, f"unsupported: hash {hash_name!a:.40}, key of {key_bytes} bytes")
     return Header(key_bytes, mode, key_mode, salt, hash_name, at)
 
 
@@ -91,7 +91,7 @@ def make_key(header: Header, password: str) -> bytes:
         while len(key) < n:  # each piece is the hash of salt, password and the key so far
             key += hashlib.sha1(header.salt + secret + key).digest()
         return key[:n]
-    raise Refused(WRONG_FORMAT, f"the key was made by {header.key_mode}, which is not supported here")
+    raise Refused(WRONG_FORMAT, f"the key was made by {header.key_mode!a:.40}, which is not supported here")
 
 
 def decrypt_ncfb(key: bytes, iv: bytes, body: bytes, n: int) -> bytes:

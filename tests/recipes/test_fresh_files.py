@@ -183,6 +183,16 @@ def test_mcrypt_names_what_it_does_not_read(run: Run):
         )
 
 
+def test_names_in_damaged_headers_stay_on_one_line(run: Run):
+    path = run.file(b"\0m\3\x40two\nfish\x1b[2J\0" + bytes(100))
+    assert "'two\\nfish\\x1b[2J'" in run.refused("mcrypt", 4, path, "--output", run.output, password="secret")
+    volume = bytearray(format_luks1("xts-plain64", 64, b"pass phrase", 1))
+    volume[40:51] = b"xts\nplain64"
+    assert "xts\\nplain64" in run.refused(
+        "luks1", 4, "check", run.file(bytes(volume)), password="pass phrase"
+    )
+
+
 LUKS_MODES = {
     "xts-plain64": (64, "cipher-mode=xts,ivgen-alg=plain64"),
     "cbc-plain64": (32, "cipher-mode=cbc,ivgen-alg=plain64"),
