@@ -10,13 +10,17 @@ CBC and CFB decryption in place need. scratch is SCRATCH_BYTES, aligned to 64 by
 the caller wipes. The core uses no more than `scratch_used` of it, and for one block nothing: scratch may then
 be 0.
 
-The schedule that a backend makes begins with the address of a pair of addresses, those of its two
-cores, and the mode kernels of `wide` call them from there with `encrypt` and `decrypt`. The pair may be
-filled in later: who only encrypts need not wait for the other core to be compiled. An indirect call
-costs about 2 ns; in return one set of mode kernels serves every instruction set, and a new one brings
-two functions.
+An encrypting core may also *count* (`counts`): it then takes 0 for src and encrypts counters. The first is
+at scratch, and the next ones differ in their last four bytes, most significant first, modulo 2^32.
+
+The schedule that a backend makes begins with the address of three words: the addresses of its two cores,
+and whether the first counts. The mode kernels of `wide` call the cores from there with `encrypt` and
+`decrypt`. The addresses may be filled in later: who only encrypts need not wait for the other core to be
+compiled. An indirect call costs about 2 ns; in return one set of mode kernels serves every instruction
+set, and a new one brings two functions.
 """
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.ccallback import CFunc
@@ -25,6 +29,7 @@ from numba.extending import intrinsic
 from twofishkit.forks import no_fork
 from twofishkit.kernels.cache import attach
 from twofishkit.kernels.jit import inline
+from twofishkit.kernels.words import load_u64
 
 _I64 = ir.IntType(64)
 _CORE = ir.FunctionType(ir.VoidType(), [_I64] * 6)
@@ -90,6 +95,12 @@ def _call(slot):
         return types.void(*(types.intp,) * 6), codegen
 
     return call
+
+
+@inline
+def counts(schedule):
+    """Whether the encrypting core takes 0 for src, see above."""
+    return load_u64(np.intp(load_u64(schedule, 0)), 16) != np.uint64(0)
 
 
 #: In jitted code: ``encrypt(schedule, src, dst, n, mask, scratch)`` calls the core that the schedule names.

@@ -12,9 +12,9 @@ Timing: that of the cipher's cores, plus lengths.
 import numpy as np
 from numba import types
 
-from twofishkit.kernels.counters import load_counter, store_counter
+from twofishkit.kernels.counters import add_counter, load_counter, store_counter
 from twofishkit.kernels.jit import inline, kernel
-from twofishkit.kernels.native import SCRATCH_BYTES, decrypt, encrypt, scratch_used
+from twofishkit.kernels.native import SCRATCH_BYTES, counts, decrypt, encrypt, scratch_used
 from twofishkit.kernels.wide_masks import fill_counters, fill_offsets, fill_tweaks
 from twofishkit.kernels.wide_memory import copy_bytes, load_block, sum_blocks
 from twofishkit.kernels.words import load_u8, load_u64, store_u8, store_u64
@@ -24,8 +24,14 @@ from twofishkit.simd import vectors as v
 #: Blocks that a mode works on at a time.
 CHUNK = 256
 CHUNK_BYTES = 16 * CHUNK
+#: The same where nothing has to be prepared.
+LONG_CHUNK_BYTES = 2 * CHUNK_BYTES
 #: Scratch for a chunk: what `fill_tweaks` and `fill_counters` may write beyond it is included.
 WORK_BYTES = CHUNK_BYTES + 256
+
+#: So few counters come ready from `fill_counters` sooner than from a core.
+COUNTERS_AT_ONCE = 16
+LOW_32 = np.uint64(0xFFFFFFFF)
 
 _BYTES = types.Bytes(types.uint8, 1, "C")
 _BYTEARRAY = types.ByteArray(types.uint8, 1, "C")
@@ -48,9 +54,24 @@ def decrypt_blocks(schedule, src, dst):
 
 
 @inline
+def countable(keys, low, n_bytes, counter_bits, little_endian):
+    """Whether the core can make the counters of n bytes by itself: whole blocks, and no carry of 2^32."""
+    if little_endian or n_bytes & 15 or not counts(keys):
+        return False
+    return counter_bits == 32 or np.uint64(low & LOW_32) + np.uint64(n_bytes >> 4) <= LOW_32
+
+
+@inline
 def ctr_chunk(keys, scratch, work, low, high, counter_bits, little_endian, src, dst, n_bytes):
-    """dst = src ^ keystream for at most CHUNK_BYTES, all by address; returns the next counter."""
+    """dst = src ^ keystream, all by address; returns the next counter.
+
+    At most CHUNK_BYTES, but any number if they are `countable`.
+    """
     n = (n_bytes + 15) >> 4
+    if n > COUNTERS_AT_ONCE and countable(keys, low, n_bytes, counter_bits, little_endian):
+        store_counter(scratch, 0, low, high, False)
+        encrypt(keys, 0, dst, n, src, scratch)
+        return add_counter(low, high, n, counter_bits)
     low, high = fill_counters(work, low, high, n, counter_bits, little_endian)
     if n_bytes & 15:
         encrypt(keys, work, work, n, 0, scratch)
@@ -66,11 +87,15 @@ def ctr(schedule, counter, counter_bits, little_endian, src, dst):
     scratch, work = v.stack(SCRATCH_BYTES), v.stack(WORK_BYTES)
     low, high = load_counter(counter, little_endian)
     keys, source, target = v.address(schedule), v.address(src), v.address(dst)
-    for at in range(0, src.size, CHUNK_BYTES):
-        n_bytes = min(CHUNK_BYTES, src.size - at)
+    at = 0
+    while at < src.size:
+        n_bytes = min(LONG_CHUNK_BYTES, src.size - at)
+        if not countable(keys, low, n_bytes, counter_bits, little_endian):
+            n_bytes = min(CHUNK_BYTES, n_bytes)
         low, high = ctr_chunk(
             keys, scratch, work, low, high, counter_bits, little_endian, source + at, target + at, n_bytes
         )
+        at += n_bytes
     store_counter(counter, 0, low, high, little_endian)
     v.wipe(scratch, scratch_used(src.size))
     v.wipe(work, min(src.size + 64, WORK_BYTES))

@@ -18,6 +18,7 @@ def make_slots(
     name,
     *,
     constant_time=True,
+    counting=False,
     encrypt_core,
     decrypt_core,
     expand_into,
@@ -28,10 +29,10 @@ def make_slots(
     """The `CipherSlots` of a cipher with cores.
 
     ``expand_into(memory, key)`` fills an aligned schedule within uint8[schedule_bytes + 64], except for
-    its header, and returns where it starts. The encrypting core is compiled when the first key is set
-    up, the other when it is first needed.
+    its header, and returns where it starts. ``counting``: whether the encrypting core counts, see `native`.
+    That core is compiled when the first key is set up, the other when it is first needed.
     """
-    cores = np.zeros(2, np.int64)
+    cores = np.array([0, 0, counting], np.int64)
     header = np.array([cores.ctypes.data], np.int64).view(np.uint8)
     found = [False, False]
 
