@@ -54,6 +54,24 @@ def test_chunks_come_back(mode, n):
 
 
 @MODES
+def test_chunks_at_work_at_once_are_not_split_over_threads(mode):
+    framer = frames.Framer(KEY_ID, mode)
+    data = np.random.default_rng(0).bytes(2 << 20)
+    with framer._working() as alone:
+        with framer._working() as one_of_many:
+            assert one_of_many is not alone
+            sealed = framer.encode(data)
+        assert framer.decode(sealed).tobytes() == data
+    with framer._working() as again:
+        assert again is alone
+    assert framer.decode(sealed).tobytes() == data
+    with pytest.raises(FormatError):
+        framer.decode(b"no frame")
+    with framer._working() as again:
+        assert again is alone
+
+
+@MODES
 def test_every_byte_flipped_and_every_truncation(mode):
     framer = frames.Framer(KEY_ID, mode)
     frame = framer.encode(b"a chunk of some length, with a tail").tobytes()

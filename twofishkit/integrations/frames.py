@@ -16,11 +16,15 @@ so that a wrong key is told from an altered chunk, and one key may serve for sea
 `docs/format.md` has the byte table.
 """
 
+import contextlib
 import secrets
+import threading
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 
+from twofishkit import backend
 from twofishkit.buffers import as_bytes, writable
 from twofishkit.errors import FormatError, InvalidParameter, InvalidTag, WrongKey
 from twofishkit.integrations import keys
@@ -63,8 +67,24 @@ class Framer:
         self._key_id, self._mode = key_id, mode
         self._header = MAGIC + bytes([VERSION, number]) + material[:_CHECK_BYTES]
         derived = material[_CHECK_BYTES:]
-        self._aead: Any = GCM(derived) if mode == "gcm" else SIV(derived)
+        made = GCM if mode == "gcm" else SIV
+        self._aead: Any = made(derived)
+        with backend.use(threads=1):
+            self._aead_of_many: Any = made(derived)
+        self._at_work, self._lock = 0, threading.Lock()
         self._start = HEADER_BYTES + self._nonce_bytes
+
+    @contextlib.contextmanager
+    def _working(self) -> Iterator[Any]:
+        """The AEAD to use: one chunk is split over threads, several at once are not split again."""
+        with self._lock:
+            alone = self._at_work == 0
+            self._at_work += 1
+        try:
+            yield self._aead if alone else self._aead_of_many
+        finally:
+            with self._lock:
+                self._at_work -= 1
 
     def encode(self, chunk: Any) -> Bytes:
         """The frame of a chunk, uint8[n]."""
@@ -72,7 +92,8 @@ class Framer:
         frame = np.empty(self._start + data.size + TAG_BYTES, np.uint8)
         nonce = secrets.token_bytes(self._nonce_bytes)
         frame[: self._start] = np.frombuffer(self._header + nonce, np.uint8)
-        self._aead.encrypt(nonce, data, self._header, out=frame[self._start :])
+        with self._working() as aead:
+            aead.encrypt(nonce, data, self._header, out=frame[self._start :])
         return frame
 
     def decode(self, frame: Any, out: Any = None) -> Any:
@@ -99,7 +120,8 @@ class Framer:
         n = data.size - self._start - TAG_BYTES
         target = np.empty(n, np.uint8) if out is None else writable(out, n)
         try:
-            self._aead.decrypt(nonce, data[self._start :], header, out=target)
+            with self._working() as aead:
+                aead.decrypt(nonce, data[self._start :], header, out=target)
         except InvalidTag:
             raise InvalidTag(f"a chunk under the key {self._key_id!r} was altered") from None
         return target if out is None else out
