@@ -300,8 +300,11 @@ PARTS = {"files": files, "memory": memory, "slice": slices, "zarr": zarrs, "dask
 
 def main() -> None:
     os.environ["PYTHONPATH"] = str(Path(tk.__file__).parents[1])
+    names = sys.argv[1:] or list(PARTS)
+    if unknown := set(names) - PARTS.keys():
+        sys.exit(f"there is no part {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
     print("| what | measured | target | met |\n|---|---|---|---|")
-    for name in sys.argv[1:] or PARTS:
+    for name in names:
         with tempfile.TemporaryDirectory(prefix="twofishkit-") as directory:
             PARTS[name](Path(directory))
     print(f"load average {os.getloadavg()[0]:.1f}")
