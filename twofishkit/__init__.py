@@ -166,6 +166,7 @@ def __getattr__(name: str) -> Any:
         with no_fork:  # a child forked in the middle of an import hangs when it needs the module
             value = getattr(importlib.import_module(home), name)
     elif name in ("backend", "lab"):  # the lab is built on this API, and so not in __all__
+        # Without the lock: the lab comes by here for the backend while it is being imported itself.
         value = importlib.import_module(f"twofishkit.{name}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=None)

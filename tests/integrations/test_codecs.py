@@ -12,6 +12,7 @@ import pytest
 import twofishkit as tk
 from tests.integrations.conftest import KEY, KEY_ID, VARIABLE
 from tests.processes import ROOT
+from twofishkit import backend
 from twofishkit.errors import FormatError, InvalidParameter, InvalidTag, WrongKey
 from twofishkit.integrations import frames
 
@@ -69,6 +70,14 @@ def test_chunks_at_work_at_once_are_not_split_over_threads(mode):
         framer.decode(b"no frame")
     with framer._working() as again:
         assert again is alone
+
+
+def test_the_chosen_backend_serves_all_chunks():
+    with backend.use("numpy"):
+        framer = frames.Framer(KEY_ID, "gcm")
+    with framer._working() as alone, framer._working() as one_of_many:
+        assert [aead._key.cipher.backend for aead in (alone, one_of_many)] == 2 * ["numpy"]
+        assert one_of_many._key.cipher._kernels.threads == 1
 
 
 @MODES

@@ -69,7 +69,8 @@ class Framer:
         derived = material[_CHECK_BYTES:]
         made = GCM if mode == "gcm" else SIV
         self._aead: Any = made(derived)
-        with backend.use(threads=1):
+        chosen = backend.current()
+        with backend.use(chosen.cipher.name, ghash=chosen.ghash.name, threads=1):
             self._aead_of_many: Any = made(derived)
         self._at_work, self._lock = 0, threading.Lock()
         self._start = HEADER_BYTES + self._nonce_bytes

@@ -18,7 +18,7 @@ from twofishkit.kernels.jit import inline
 from twofishkit.kernels.native import SCRATCH_BYTES, encrypt, scratch_used
 from twofishkit.kernels.wide import CHUNK_BYTES, WORK_BYTES, ctr_chunk
 from twofishkit.kernels.wide_masks import fill_counters
-from twofishkit.kernels.wide_memory import copy_bytes, load_block
+from twofishkit.kernels.wide_memory import copy_bytes, is_tag, load_block
 from twofishkit.kernels.words import load_u32, load_u64, store_u32, store_u64, swap_bytes
 from twofishkit.kernels.xor import xor_bytes
 from twofishkit.simd import vectors as v
@@ -180,9 +180,7 @@ def open_body(update, schedule, table, nonce, aad, data, out, tag_length):
     copy_bytes(text + start, source, n)
     v.store(y, 0, v.zero(v.u64x2))
     update(table, y, text, 0, blocks)
-    v.store(y, 0, load_block(y, 0) ^ load_block(work, 0))
-    wrong = v.load_first(v.u64x2, y, 0, tag_length) ^ v.load_first(v.u64x2, source, n, tag_length)
-    genuine = (v.extract(wrong, 0) | v.extract(wrong, 1)) == np.uint64(0)
+    genuine = is_tag(load_block(y, 0) ^ load_block(work, 0), y, source + n, tag_length)
     if genuine:
         xor_bytes(v.address(out), 0, source, 0, work, 16, n)
     v.wipe(scratch, scratch_used(n + 16))
@@ -244,9 +242,7 @@ def open_long_body(update, schedule, table, j0, aad, src, dst, tag):
     low, high = start_long(update, keys, table, j0, aad, work, y)
     update(table, y, source, 0, src.size >> 4)
     end_text(update, table, y, len(aad), source, src.size)
-    v.store(y, 0, load_block(y, 0) ^ load_block(work, 0))
-    wrong = v.load_first(v.u64x2, y, 0, len(tag)) ^ v.load_first(v.u64x2, v.address(tag), 0, len(tag))
-    genuine = (v.extract(wrong, 0) | v.extract(wrong, 1)) == np.uint64(0)
+    genuine = is_tag(load_block(y, 0) ^ load_block(work, 0), y, v.address(tag), len(tag))
     if genuine:
         for at in range(0, src.size, CHUNK_BYTES):
             n = min(CHUNK_BYTES, src.size - at)

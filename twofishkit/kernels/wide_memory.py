@@ -5,6 +5,8 @@
 Timing: constant; depends on lengths only.
 """
 
+import numpy as np
+
 from twofishkit.kernels.jit import inline
 from twofishkit.simd import vectors as v
 
@@ -43,3 +45,11 @@ def sum_blocks(start, src, n):
         total = total ^ load_block(src, at)
         at += 16
     return total
+
+
+@inline
+def is_tag(made, block, tag, n):
+    """Whether n <= 16 bytes at the address ``tag`` are the first of ``made``; block is 16 of scratch."""
+    v.store(block, 0, made)
+    wrong = v.load_first(v.u64x2, block, 0, n) ^ v.load_first(v.u64x2, tag, 0, n)
+    return (v.extract(wrong, 0) | v.extract(wrong, 1)) == np.uint64(0)

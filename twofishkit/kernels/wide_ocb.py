@@ -13,7 +13,7 @@ from numba import types
 from twofishkit.kernels.jit import inline, kernel
 from twofishkit.kernels.native import encrypt
 from twofishkit.kernels.wide import CHUNK_BYTES, ocb_blocks, ocb_sum
-from twofishkit.kernels.wide_memory import copy_bytes, load_block
+from twofishkit.kernels.wide_memory import copy_bytes, is_tag, load_block
 from twofishkit.kernels.words import load_u8, load_u64, store_u8, store_u64, swap_bytes
 from twofishkit.kernels.xor import xor_bytes
 from twofishkit.simd import vectors as v
@@ -108,10 +108,8 @@ def ocb_open(schedule, constants, nonce, aad, src, scratch, dst, tag):
     n, plain, target = src.size, v.address(scratch), v.address(dst)
     made = crypt(schedule, constants, nonce, aad, v.address(src), plain, n, len(tag), True)
     block = v.stack(16)
-    v.store(block, 0, made)
-    wrong = v.load_first(v.u64x2, block, 0, len(tag)) ^ v.load_first(v.u64x2, v.address(tag), 0, len(tag))
+    genuine = is_tag(made, block, v.address(tag), len(tag))
     v.wipe(block, 16)
-    genuine = (v.extract(wrong, 0) | v.extract(wrong, 1)) == np.uint64(0)
     if genuine:
         if plain != target:
             # From the end, which is still in the cache, and each piece wiped while it is.
