@@ -18,7 +18,7 @@ _STRUCT = np.dtype(
 def _structured():
     array = np.zeros(5, _STRUCT)
     array["t"] = np.arange(5).astype("M8[s]")
-    array["t"][3] = np.datetime64("NaT")
+    array["t"][3] = "NaT"
     array["xyz"] = np.arange(15).reshape(5, 3) / 4
     array["flag"] = [True, False, True, True, False]
     return array
