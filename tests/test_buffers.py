@@ -65,7 +65,9 @@ def test_empty(empty):
     assert type(result) is (np.ndarray if isinstance(empty, np.ndarray) else bytes)
 
 
-@pytest.mark.parametrize("scalar", [np.float32(1.5), np.datetime64("NaT", "s"), np.complex128(1j), np.bool_(True)])
+@pytest.mark.parametrize(
+    "scalar", [np.float32(1.5), np.datetime64("NaT", "s"), np.complex128(1j), np.bool_(True)]
+)
 def test_numpy_scalars_are_arrays_without_dimensions(scalar):
     src, dst, finish = prepare(scalar)
     dst[:] = src
