@@ -1,6 +1,7 @@
 """EncryptedStore: every value opens at its own path, whole, or not at all."""
 
 import asyncio
+import inspect
 import pickle
 import shutil
 
@@ -13,11 +14,14 @@ from twofishkit.errors import FormatError, InvalidTag, TwofishKitError, Unsuppor
 
 zarr = pytest.importorskip("zarr", reason="needs the extra 'zarr'")
 
+from zarr.abc.codec import CodecPipeline  # noqa: E402
 from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteRequest  # noqa: E402
+from zarr.core import codec_pipeline  # noqa: E402
 from zarr.core.buffer import default_buffer_prototype  # noqa: E402
 from zarr.storage import LocalStore, MemoryStore  # noqa: E402
 
 import twofishkit.integrations.numcodecs  # noqa: E402  (registers it, as an installation does)
+from twofishkit.integrations import zarr as zarr_integration  # noqa: E402
 from twofishkit.integrations.zarr import EncryptedStore, TwofishCodec  # noqa: E402
 
 DATA = np.random.default_rng(0).random((60, 50))
@@ -153,6 +157,60 @@ def test_sharded_reads_fetch_parts_only(store, monkeypatch):
     fetched.clear()
     assert opened[100_000] == 100_000
     assert 0 < sum(fetched) < 200_000  # of 2 MiB
+
+
+def test_nothing_goes_past_the_encryption(root, store):
+    """Zarr's wrapper passes on all that it knows, in later versions more: it must be ours, or refused."""
+    value = buffer(b"a secret value")
+    for name in vars(zarr.storage.WrapperStore):
+        if not name.startswith("__") and name not in zarr_integration._PASSED_ON:
+            ours = getattr(EncryptedStore, name)
+            assert ours is not getattr(zarr.storage.WrapperStore, name), name
+    with pytest.raises((UnsupportedType, AttributeError)):  # older versions have no such method
+        store.set_sync("x", value)
+    assert not (root / "x").exists()
+    run(store.set("x", value))
+    with pytest.raises((UnsupportedType, AttributeError)):
+        store.get_sync("x", prototype=PROTOTYPE)
+
+
+PIPELINES = [
+    name
+    for name, value in vars(codec_pipeline).items()
+    if inspect.isclass(value) and issubclass(value, CodecPipeline) and value is not CodecPipeline
+]
+
+
+@pytest.mark.parametrize("shards", [None, (4000,)])
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_every_pipeline_writes_no_plaintext(root, store, pipeline, shards):
+    """Some of Zarr's codec pipelines read and write without an event loop where the store lets them."""
+    data = np.frombuffer(b"secret text " * 334, np.uint8)[:4000]
+    with zarr.config.set({"codec_pipeline.path": f"{codec_pipeline.__name__}.{pipeline}"}):
+        array = zarr.create_array(
+            store, name="a", shape=data.shape, dtype="u1", chunks=(1000,), shards=shards, compressors=None
+        )
+        array[...] = data
+        array[1500:1510] = data[1500:1510]
+        again = zarr.open_array(store, path="a", mode="r")
+        assert np.array_equal(again[5:3500], data[5:3500])
+    files = [path for path in root.rglob("*") if path.is_file()]
+    assert len(files) >= 2
+    assert not [path for path in files if b"secret text" in path.read_bytes()]
+
+
+def test_a_wrong_key_in_a_shard_is_one_clear_error(root, store, monkeypatch):
+    array = zarr.create_array(store, name="a", shape=(64,), dtype="f8", chunks=(4,), shards=(64,))
+    array[...] = np.arange(64)
+    path = root / "a" / "c" / "0"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises((InvalidTag, WrongKey)):
+        zarr.open_array(store, path="a", mode="r")[5:9]
+    monkeypatch.setenv(VARIABLE, bytes(32).hex())
+    with pytest.raises(WrongKey, match=KEY_ID):
+        run(store.get("a/c/0", PROTOTYPE))
 
 
 def test_moved_swapped_and_copied_values_are_refused(root, array):

@@ -8,7 +8,7 @@ that an older value of the same path was put back.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -28,7 +28,14 @@ from zarr.registry import register_codec
 from zarr.storage import WrapperStore
 
 from twofishkit.buffers import as_bytes
-from twofishkit.errors import FormatError, InvalidParameter, InvalidTag, UnsupportedType, WrongKey
+from twofishkit.errors import (
+    FormatError,
+    InvalidParameter,
+    InvalidTag,
+    TwofishKitError,
+    UnsupportedType,
+    WrongKey,
+)
 from twofishkit.integrations import frames, keys
 from twofishkit.sealed import stream
 from twofishkit.sealed.aead import TWOFISH_256_GCM
@@ -280,6 +287,71 @@ class EncryptedStore(WrapperStore[Any]):
     ) -> AsyncGenerator[tuple[str, Buffer | None], None]:
         for key, prototype, part in requests:
             yield key, await self.get(key, prototype, part)
+
+    async def get_ranges(
+        self,
+        key: str,
+        byte_ranges: Sequence[ByteRequest | None],
+        *,
+        prototype: BufferPrototype,
+        **limits: Any,
+    ) -> AsyncIterator[Sequence[tuple[int, Buffer | None]]]:
+        """Parts of one value, neighbours in one read."""
+        given = {name: limit for name, limit in limits.items() if limit is not None}
+        joining = vars(Store)["get_ranges"]  # which calls `get`; older versions know nothing of it
+        try:
+            async for parts in joining(self, key, byte_ranges, prototype=prototype, **given):
+                yield parts
+        except BaseExceptionGroup as failed:
+            error: BaseException | None = failed.subgroup(TwofishKitError)
+            while isinstance(error, BaseExceptionGroup):
+                error = error.exceptions[0]
+            if error is None:
+                raise
+            raise error from None
+
+    #: Zarr may then not read and write without an event loop, past the methods above.
+    _supports_sync_io = False
+
+
+#: What `WrapperStore` may pass on: nothing of it carries a value.
+_PASSED_ON = frozenset(
+    (
+        "_check_writable",
+        "_ensure_open",
+        "_is_open",
+        "_open",
+        "clear",
+        "close",
+        "delete",
+        "delete_dir",
+        "exists",
+        "is_empty",
+        "list",
+        "list_dir",
+        "list_prefix",
+        "read_only",
+        "supports_deletes",
+        "supports_listing",
+        "supports_partial_writes",
+        "supports_writes",
+        "with_read_only",
+    )
+)
+
+
+def _refusing(name: str) -> Any:
+    def refuse(self: EncryptedStore, *args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedType(f"{name}() of an EncryptedStore would go past its encryption")
+
+    return refuse
+
+
+# A later Zarr adds ways to read and write, and its wrapper passes them on: values would be stored as they
+# are. What is not known here is left to what a `Store` makes of the methods above, or refused.
+for _name in vars(WrapperStore).keys() - vars(EncryptedStore).keys() - _PASSED_ON:
+    if callable(getattr(WrapperStore, _name)) and not _name.startswith("__"):
+        setattr(EncryptedStore, _name, vars(Store).get(_name) or _refusing(_name))
 
 
 def _context(path: str) -> bytes:
